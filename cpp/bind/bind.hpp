@@ -1,4 +1,4 @@
-// What each bind_*.cpp adds to the module.
+// Declares the function of each bind_*.cpp that adds its part to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,4 +1,4 @@
-// Python: what the drop-ins for TensorBoard's own classes stand on.
+// Binds to Python the core of the drop-ins for TensorBoard's own classes.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -42,7 +42,7 @@ LegacyKind legacy_kind(std::string_view name) {
   throw nb::value_error("want a kind of EventAccumulator");
 }
 
-// A file that is not there any more has nothing new; anything else is an OSError.
+// Raises an OSError, except for a file that no longer exists: it has nothing new.
 void check(const RecordFile& file, int error) {
   if (error == 0 || error == ENOENT) return;
   errno = error;
@@ -50,7 +50,7 @@ void check(const RecordFile& file, int error) {
   throw nb::python_error();
 }
 
-// The number of a tensor that is one float, without any dimension.
+// The number of a tensor that is one float of rank 0.
 bool float_of(std::string_view tensor, double& value) {
   const Bytes bytes(reinterpret_cast<const uint8_t*>(tensor.data()), tensor.size());
   Cursor cursor(bytes);
@@ -69,7 +69,7 @@ bool float_of(std::string_view tensor, double& value) {
   return true;
 }
 
-// A tag as TensorBoard names it; one that is not UTF-8, which protobuf refuses, as tbq shows it.
+// A tag as TensorBoard names it. protobuf refuses a tag that is not UTF-8; it gets tbq's display name.
 std::string shown(std::string_view tag) { return is_valid_utf8(tag) ? std::string(tag) : display_name(tag); }
 
 nb::tuple as_tuple(const LogNote& note) {
@@ -99,7 +99,7 @@ nb::tuple as_tuple(const LogNote& note) {
   return nb::make_tuple("bad_event");
 }
 
-// The rows of one tag as they were at one moment.
+// The rows of one tag at one moment.
 struct ValueRows {
   std::shared_ptr<const Reservoir<LegacyValue>::Rows> rows;  // null if there are none
 
@@ -128,7 +128,8 @@ class PythonAccumulator {
           return in_python([&] { return nb::cast<double>(call(parse_version_, bytes_of(text))); });
         }) {}
 
-  // Reads up to `most` events; returns how many came. Values stay in memory if `keep`, or if there are few.
+  // Reads up to `most` events; returns how many it read. Values stay in memory if `keep` is set, or if there
+  // are few.
   uint64_t read(RecordFile& file, uint64_t most, bool purge, bool keep) {
     uint64_t count = 0;
     int error = 0;
@@ -208,7 +209,7 @@ class PythonAccumulator {
   }
 
   using Room = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-  // The rows of a tag as bytes that are the caller's own.
+  // The rows of a tag as bytes owned by the caller.
   nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> scalars(const std::string& tag) {
     GrowableBuffer<LegacyScalar> out;
     {
@@ -223,7 +224,7 @@ class PythonAccumulator {
     return {reinterpret_cast<uint8_t*>(out.data()), {out.size() * sizeof(LegacyScalar)}, keeper};
   }
 
-  // The same of tensors; the value of one that is not a float of rank 0 is NaN, and the answer false.
+  // The same for tensors. A value that is not a float of rank 0 becomes NaN, and the answer is false.
   nb::tuple copy_tensors(const std::string& tag, Room room) {
     size_t count = 0;
     bool plain = true;
@@ -255,7 +256,7 @@ class PythonAccumulator {
   }
 
  private:
-  // Waits for the turn without the GIL, which the one who has it may need.
+  // Waits for its turn without the GIL, because the thread that holds the turn may need it.
   class Guard {
    public:
     explicit Guard(PythonAccumulator& owner) : turn_(owner.mutex_, std::defer_lock) {
@@ -268,7 +269,7 @@ class PythonAccumulator {
     std::unique_lock<std::mutex> turn_;
   };
 
-  // The bytes of a tag that is shown so.
+  // The tag that is displayed as `tag`.
   std::string name_of(const std::string& tag) const { return accumulator_.has(tag) ? tag : raw_name(tag); }
 
   static Accumulator::Sizes sizes_of(const nb::dict& sizes) {
@@ -285,7 +286,7 @@ class PythonAccumulator {
   Accumulator accumulator_;
 };
 
-// The payloads of up to `most` records, or of as many as make up a megabyte.
+// The payloads of up to `most` records, at most about one megabyte.
 nb::list records_of(RecordFile& file, uint64_t most) {
   constexpr size_t kEnough = size_t{1} << 20;
   std::vector<std::string> records;
@@ -308,7 +309,7 @@ nb::list records_of(RecordFile& file, uint64_t most) {
 }  // namespace
 
 void bind_compat(nb::module_& m) {
-  nb::class_<RecordFile>(m, "RecordFile", "The records of a file that may still grow, given once each.")
+  nb::class_<RecordFile>(m, "RecordFile", "The records of a file that may still grow; each is returned once.")
       .def(
           "__init__",
           [](RecordFile* self, const nb::bytes& path, uint64_t offset) {
@@ -316,22 +317,22 @@ void bind_compat(nb::module_& m) {
           },
           "path"_a, "offset"_a = 0)
       .def("records", &records_of, "most"_a, nb::sig("def records(self, most: int) -> list[bytes]"),
-           "The next records, at most so many; none at the end.")
+           "The next records, at most `most`; none at the end.")
       .def("accept_replacement", &RecordFile::accept_replacement, nb::call_guard<Unlocked>(),
-           "Take the file of this name for the one that was read so far.")
+           "Treat the file at `path` as the one that was read so far.")
       .def_prop_ro("offset", &RecordFile::offset, nb::call_guard<Unlocked>(),
                    "Where the next record is expected.")
       .def_prop_ro("unfinished", &RecordFile::unfinished, nb::call_guard<Unlocked>(),
-                   "Bytes at the end that are not all of a record.")
+                   "The bytes of an incomplete record at the end.")
       .def(
           "faults",
           [](RecordFile& self) {
-            std::pair<std::vector<Fault>, uint64_t> taken;
+            std::pair<std::vector<Fault>, uint64_t> new_faults;
             {
-              const Unlocked free;  // the one whose turn it is may need the GIL
-              taken = self.take_faults();
+              const Unlocked free;  // the thread that holds the turn may need the GIL
+              new_faults = self.take_faults();
             }
-            const auto& [faults, more] = taken;
+            const auto& [faults, more] = new_faults;
             nb::list out;
             for (const Fault& fault : faults) {
               out.append(nb::make_tuple(fault_name(fault.code), fault.offset, fault.length));
@@ -339,31 +340,34 @@ void bind_compat(nb::module_& m) {
             return nb::make_tuple(out, more);
           },
           nb::sig("def faults(self) -> tuple[list[tuple[str, int, int]], int]"),
-          "Damage that was passed over since the last call: what, where, how many bytes of the first places, "
-          "and how many places came after them.");
+          "Damage skipped since the last call: code, offset and length of the first faults, and the number "
+          "of "
+          "further faults.");
 
   nb::class_<ValueRows>(m, "ValueRows", "Values of one tag: wall time, step and message.")
       .def("__len__", &ValueRows::size)
       .def("row", &ValueRows::row, "index"_a,
            nb::sig("def row(self, index: int) -> tuple[float, int, bytes]"));
 
-  nb::class_<PythonAccumulator>(m, "Accumulator", "What EventAccumulator keeps of a stream of events.")
+  nb::class_<PythonAccumulator>(m, "Accumulator",
+                                "The values that EventAccumulator keeps from a stream of events.")
       .def(nb::init<const nb::dict&, nb::object>(), "sizes"_a, "parse_version"_a,
            nb::sig("def __init__(self, sizes: dict[str, int], "
                    "parse_version: collections.abc.Callable[[bytes], float]) -> None"))
       .def("read", &PythonAccumulator::read, "file"_a, "most"_a, "purge"_a, "keep"_a = false,
-           "Take the next events of a file, at most so many; returns how many came.")
+           "Add the next events of a file, at most `most`; returns how many were added.")
       .def("set_most_kept", &PythonAccumulator::set_most_kept, "bytes"_a,
-           "How many bytes of large values stay in memory; others are read again when asked for.")
-      .def("add", &PythonAccumulator::add, "event"_a, "purge"_a, "Take one serialized Event.")
+           "The bytes of large values that stay in memory; further values are read from the file on request.")
+      .def("add", &PythonAccumulator::add, "event"_a, "purge"_a, "Add one serialized Event.")
       .def("notes", &PythonAccumulator::notes, nb::sig("def notes(self) -> list[tuple[typing.Any, ...]]"),
-           "What is not a value, since the last call, in order.")
+           "The events other than values since the last call, in order.")
       .def("first_wall_time", &PythonAccumulator::first_wall_time,
            nb::sig("def first_wall_time(self) -> float | None"))
       .def("most_recent", &PythonAccumulator::most_recent,
            nb::sig("def most_recent(self) -> tuple[int, float]"))
       .def("tags", &PythonAccumulator::tags, "kind"_a, nb::sig("def tags(self, kind: str) -> list[str]"))
-      .def("count", &PythonAccumulator::count, "kind"_a, "tag"_a, "Rows of a tag, or -1 if there is none.")
+      .def("count", &PythonAccumulator::count, "kind"_a, "tag"_a,
+           "The number of rows of a tag, or -1 if there is no such tag.")
       .def("scalars", &PythonAccumulator::scalars, "tag"_a,
            nb::sig("def scalars(self, tag: str) -> numpy.typing.NDArray[numpy.uint8]"),
            "Rows of wall time, step and value as bytes.")
@@ -372,7 +376,7 @@ void bind_compat(nb::module_& m) {
                    "bool]"),
            "Write the same of tensors to bytes; returns how many, and whether all of them are floats of rank "
            "0.")
-      .def("values", &PythonAccumulator::values, "kind"_a, "tag"_a, "The rows of a tag as they are now.");
+      .def("values", &PythonAccumulator::values, "kind"_a, "tag"_a, "The current rows of a tag.");
 }
 
 }  // namespace tbq

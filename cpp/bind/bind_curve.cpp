@@ -1,4 +1,4 @@
-// Python: curves of a scalar table smoothed and thinned out, all series of it in one call.
+// Binds to Python the smoothing and thinning of curves, for all series of a scalar table in one call.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -16,7 +16,7 @@ namespace {
 template <class T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Calls `work(begin, count)` for each series; `starts` are the first rows of the series.
+// Calls `work(begin, count)` for each series; `starts` holds the first row of each.
 template <class Work>
 void each_series(const Array<const int64_t>& starts, size_t rows, Work work) {
   const int64_t* first = starts.data();
@@ -48,7 +48,7 @@ void downsample(Array<const int64_t> steps, Array<const double> values, Array<co
                 size_t points, bool triangles, Array<uint8_t> keep) {
   const size_t rows = values.shape(0);
   if (steps.shape(0) != rows || keep.shape(0) != rows)
-    throw nb::value_error("steps, values, keep: must be of one length");
+    throw nb::value_error("steps, values, keep: must have the same length");
   each_series(starts, rows, [&](size_t begin, size_t count) {
     if (triangles) {
       keep_triangles(steps.data() + begin, values.data() + begin, count, points, keep.data() + begin);

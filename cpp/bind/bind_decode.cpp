@@ -1,4 +1,4 @@
-// Python: decode(paths, runs, …) and its Result.
+// Binds decode(paths, runs, …) and its Result to Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -42,24 +42,24 @@ ScalarColumns columns_of(const std::vector<std::string>& names) {
   return columns;
 }
 
-// By run, each {tag: SummaryMetadata} or None. Sessions of one run share theirs.
+// One {tag: SummaryMetadata} or None per run. Sessions of one run share the object.
 std::vector<std::shared_ptr<const KnownTags>> known_of(nb::handle metadata) {
   std::vector<std::shared_ptr<const KnownTags>> known;
   if (metadata.is_none()) return known;
-  const auto text = [](nb::handle given) {
-    const auto bytes = nb::cast<nb::bytes>(given);
+  const auto text = [](nb::handle object) {
+    const auto bytes = nb::cast<nb::bytes>(object);
     return std::string(bytes.c_str(), bytes.size());
   };
-  std::map<PyObject*, std::shared_ptr<const KnownTags>> made;
+  std::map<PyObject*, std::shared_ptr<const KnownTags>> converted;
   for (nb::handle of_run : metadata) {
-    std::shared_ptr<const KnownTags>& shared = made[of_run.ptr()];
+    std::shared_ptr<const KnownTags>& shared = converted[of_run.ptr()];
     if (!shared && !of_run.is_none()) {
       auto tags = std::make_shared<KnownTags>();
       for (const auto& [tag, bytes] : nb::cast<nb::dict>(of_run)) {
-        KnownTag given{{}, text(bytes)};
-        const auto* data = reinterpret_cast<const uint8_t*>(given.bytes.data());
-        if (parse_metadata({data, given.bytes.size()}, given.parsed))
-          tags->emplace(text(tag), std::move(given));
+        KnownTag known_tag{{}, text(bytes)};
+        const auto* data = reinterpret_cast<const uint8_t*>(known_tag.bytes.data());
+        if (parse_metadata({data, known_tag.bytes.size()}, known_tag.parsed))
+          tags->emplace(text(tag), std::move(known_tag));
       }
       shared = std::move(tags);
     }
@@ -132,12 +132,12 @@ Stream stream_of(void (*write)(const Result&, ArrowArrayStream*), const Result& 
 }  // namespace
 
 void bind_decode(nb::module_& m) {
-  nb::class_<Stream>(m, "Stream", "An Arrow stream; it can be taken once.")
+  nb::class_<Stream>(m, "Stream", "An Arrow stream that can be consumed once.")
       .def(
           "__arrow_c_stream__", [](Stream& self, nb::object) { return self.capsule(); },
           "requested_schema"_a = nb::none());
 
-  nb::class_<Fault>(m, "Fault", "Bytes of a file that were lost.")
+  nb::class_<Fault>(m, "Fault", "A damaged range of a file.")
       .def_prop_ro("code", [](const Fault& self) { return fault_name(self.code); })
       .def_ro("offset", &Fault::offset)
       .def_ro("length", &Fault::length)
@@ -150,7 +150,7 @@ void bind_decode(nb::module_& m) {
           [](const Fault& self) { return self.has_after ? nb::cast(self.step_after) : nb::none(); },
           nb::sig("def step_after(self, /) -> int | None"));
 
-  nb::class_<FileReport>(m, "FileReport", "What was found in one file.")
+  nb::class_<FileReport>(m, "FileReport", "The report on one file.")
       .def_prop_ro("path",
                    [](const FileReport& self) { return nb::bytes(self.path.data(), self.path.size()); })
       .def_ro("run", &FileReport::run)
@@ -182,16 +182,16 @@ void bind_decode(nb::module_& m) {
       .def(
           "troubled",
           [](const Result& self) {
-            std::vector<FileReport> found;
+            std::vector<FileReport> reports;
             for (const FileReport& report : self.files) {
               if (report.state != FileState::events || !report.faults.empty() || report.truncated > 0 ||
                   report.error != 0 || report.more_faults > 0) {
-                found.push_back(report);
+                reports.push_back(report);
               }
             }
-            return found;
+            return reports;
           },
-          "The files of which there is something to tell.")
+          "The reports of all files that have something to report.")
       .def(
           "run_starts",
           [](const Result& self) {
@@ -201,16 +201,16 @@ void bind_decode(nb::module_& m) {
               double& start = starts.emplace(file.run, file.times.start()).first->second;
               start = std::min(start, file.times.start());
             }
-            nb::dict found;
-            for (const auto& [run, start] : starts) found[nb::int_(run)] = start;
-            return found;
+            nb::dict start_of_run;
+            for (const auto& [run, start] : starts) start_of_run[nb::int_(run)] = start;
+            return start_of_run;
           },
           nb::sig("def run_starts(self) -> dict[int, float]"),
-          "When each run began that has wall times: the earliest in any of its files, whatever was selected.")
+          "The start of each run with wall times: the earliest time in any of its files, selected or not.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_named(kind)); },
-          "kind"_a, "The tags that have values of this kind, in order.")
+          "kind"_a, "The tags with values of this kind, in order.")
       .def(
           "metadata",
           [](const Result& self) {
@@ -225,7 +225,7 @@ void bind_decode(nb::module_& m) {
             return runs;
           },
           nb::sig("def metadata(self) -> dict[int, dict[bytes, bytes]]"),
-          "For each run the SummaryMetadata that counts for each tag that has one.")
+          "For each run, the SummaryMetadata that applies to each tag, if the tag has one.")
       .def(
           "notable",
           [](const Result& self) {
@@ -239,22 +239,21 @@ void bind_decode(nb::module_& m) {
             return rows;
           },
           nb::sig("def notable(self) -> list[tuple[int, str, int, int, int, int, int]]"),
-          "Series of which something was dropped, rounded or refused: run, tag, dropped, its least and "
-          "largest step, "
-          "rounded, refused.")
+          "Series with dropped, rounded or refused values: run, tag, dropped, the smallest and largest "
+          "dropped step, rounded, refused.")
       .def(
           "scalars",
           [](Result& self, const std::vector<std::string>& runs) {
-            std::vector<ScalarBatch> batches;  // taken with the GIL held: another thread may ask too
+            std::vector<ScalarBatch> batches;  // moved out while the GIL is held: another thread may ask too
             if (!self.take_scalars(batches)) {
-              throw nb::value_error("the scalars of this result have been taken already");
+              throw nb::value_error("the scalars of this result were already moved out");
             }
             Stream stream;
             const Unlocked free;
             export_scalars(self, std::move(batches), runs, stream.get());
             return stream;
           },
-          "runs"_a, "The scalars as an Arrow stream; they are moved out, and can be taken once.")
+          "runs"_a, "Moves the scalars out as an Arrow stream, once.")
       .def(
           "series",
           [](const Result& self, const std::vector<std::string>& runs) {
@@ -262,16 +261,16 @@ void bind_decode(nb::module_& m) {
             export_series(self, runs, stream.get());
             return stream;
           },
-          "runs"_a, "What was seen of each (run, tag, kind), as an Arrow stream.")
+          "runs"_a, "One row per (run, tag, kind) with all that was seen of it, as an Arrow stream.")
       .def(
           "file_table", [](const Result& self) { return stream_of(export_files, self); },
           "The numbers of `files` as an Arrow stream; `state` is an index into file_states().")
       .def(
           "sessions", [](const Result& self) { return stream_of(export_sessions, self); },
-          "With session_tables: each session, as an Arrow stream; those of a run in their order.")
+          "With session_tables: one row per session, in order within each run, as an Arrow stream.")
       .def(
           "segments", [](const Result& self) { return stream_of(export_segments, self); },
-          "With session_tables: what each session logged of each series, as an Arrow stream.");
+          "With session_tables: one row per session and series, as an Arrow stream.");
 
   m.def(
       "display_name",
@@ -280,16 +279,15 @@ void bind_decode(nb::module_& m) {
         return nb::str(shown.data(), shown.size());
       },
       "name"_a,
-      "A name of any bytes as everybody sees it: as it is, or with `\\\\` and `\\xHH` if it is not UTF-8. "
-      "Two "
-      "names are never shown alike.");
+      "The text that tbq shows for a name of any bytes: unchanged, or with `\\\\` and `\\xHH` if it is not "
+      "UTF-8. Different names are always shown differently.");
   m.def(
       "raw_name",
       [](const std::string& shown) {
         const std::string name = raw_name(shown);
         return nb::bytes(name.data(), name.size());
       },
-      "shown"_a, "The bytes of the name that display_name shows so.");
+      "shown"_a, "The name that display_name shows as `shown`.");
 
   m.def(
       "kinds",
@@ -310,7 +308,7 @@ void bind_decode(nb::module_& m) {
         }
         return names;
       },
-      "The names of what a file can turn out to be, as `file_table` numbers them.");
+      "The names of the states of a file; `file_table` contains indices into them.");
 
   m.def(
       "is_compressed",
@@ -322,7 +320,7 @@ void bind_decode(nb::module_& m) {
         return file.open(name) == 0 && content_of(file, reader) == FileContent::compressed;
       },
       "path"_a, nb::sig("def is_compressed(path: bytes) -> bool"),
-      "Whether a file is gzip or zlib compressed as a whole.");
+      "Whether the entire file is compressed by gzip or zlib.");
 
   m.def("decode", &decode_files, "paths"_a, "runs"_a, "kinds"_a, "select"_a.none(), "first_step"_a,
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
@@ -342,7 +340,8 @@ void bind_decode(nb::module_& m) {
             "ranges: collections.abc.Sequence[tuple[int, int]] | None = None, "
             "metadata: collections.abc.Sequence[dict[bytes, bytes] | None] | None = None, "
             "names: list[bytes] | None = None) -> Result"),
-        "Decode event files on several threads; `names` order them, if paths are those of copies.");
+        "Decode event files on several threads; files are ordered by `names`, if the paths are those of "
+        "copies.");
 }
 
 }  // namespace tbq

@@ -1,4 +1,4 @@
-// Elements of arrays as text for tbq.results, with the GIL released.
+// Binds the writer of array elements for tbq.results to Python; it runs without the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string_view.h>
@@ -36,7 +36,7 @@ void bind_elements(nb::module_& m) {
   const char* doc = "Write the lines of elements from `start` on to `room`; returns their size.";
   nb::class_<ElementLines>(m, "ElementLines", "CSV lines `prefix index separator value` of one array.")
       .def(nb::init<std::string_view, char>(), nb::arg("prefix"), nb::arg("separator"))
-      .def_prop_ro("longest", &ElementLines::longest, "The bytes that a line may take.")
+      .def_prop_ro("longest", &ElementLines::longest, "The most bytes that a line takes.")
       .def("write", &write<float>, nb::arg("start"), nb::arg("values"), nb::arg("room"), doc)
       .def("write", &write<double>, nb::arg("start"), nb::arg("values"), nb::arg("room"), doc)
       .def("write", &write<int64_t>, nb::arg("start"), nb::arg("values"), nb::arg("room"), doc)

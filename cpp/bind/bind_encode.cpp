@@ -1,6 +1,6 @@
-// Python objects to event records. The plain cases (str, float, int, None) end here; anything else is sent
-// back to Python with kConvert, which converts it or says what is wrong. The GIL is held wherever the
-// buffer's mutex is, so a fork can never find it locked.
+// Encodes Python objects as event records. Plain cases (str, float, int, None) end here. Anything else goes
+// back to Python with kConvert, which converts it or raises an error. The GIL is always held together with
+// the buffer's mutex, so a fork never finds the mutex locked.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -24,7 +24,7 @@ namespace tbq {
 namespace {
 
 constexpr uint32_t kConvert = 16;  // nothing was appended: an argument needs converting
-constexpr int kExact = 3;          // a style: int64 for int, float64 for float
+constexpr int kExact = 3;          // a style: int64 for an int, float64 for a float
 
 double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -74,7 +74,7 @@ bool scalar_of(nb::handle tag, nb::handle value, int style, Scalar& out) {
   if (!PyLong_Check(value.ptr())) return false;
   if (style == kExact) {
     out.style = ScalarStyle::tensor_int64;
-    return int64_of(value, out.whole);
+    return int64_of(value, out.integer);
   }
   out.real = PyLong_AsDouble(value.ptr());
   if (out.real == -1.0 && PyErr_Occurred() != nullptr) {
@@ -119,7 +119,8 @@ uint32_t add_scalars(EventBuffer& buffer, nb::dict metrics, nb::handle step, nb:
   return buffer.scalars({scalars, used}, stamp);
 }
 
-// All that is pending as one bytes object, copied without the GIL so that a large backlog stops nobody.
+// Returns all pending records as one bytes object, copied without the GIL, so that a large backlog blocks no
+// other thread.
 nb::object take(EventBuffer& buffer) {
   Chunk chunk = buffer.swap_out();
   PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(chunk.size));
@@ -167,9 +168,9 @@ nb::tuple histogram(Vector<T> values) {
 }  // namespace
 
 void bind_encode(nb::module_& m) {
-  // A writer may live until the interpreter ends; nanobind would print about that.
+  // A writer may live until the interpreter ends; nanobind would print a warning about it.
   nb::set_leak_warnings(false);
-  nb::class_<EventBuffer>(m, "EventBuffer", "Event records that wait to be written.")
+  nb::class_<EventBuffer>(m, "EventBuffer", "Event records to be written.")
       .def(
           "__init__",
           [](EventBuffer* self, size_t full_bytes, size_t full_events, size_t max_bytes) {
@@ -213,7 +214,7 @@ void bind_encode(nb::module_& m) {
           nb::arg("fields"), nb::arg("step").none(), nb::arg("wall_time").none(),
           "An Event's encoded fields, other than wall_time and step.")
       .def("take", &take, nb::sig("def take(self) -> tuple[bytes, int]"),
-           "All pending records, and how many.")
+           "All pending records, and their number.")
       .def("notes", &notes, nb::sig("def notes(self) -> list[tuple[str, str, int, int]]"))
       .def("expect_after", &EventBuffer::expect_after, nb::arg("step").none())
       .def("call_attention", &EventBuffer::call_attention, nb::arg("on"))
@@ -238,13 +239,13 @@ void bind_encode(nb::module_& m) {
         const Bytes all = span_of(records);
         return whole_records(all.first(std::min(size, all.size())));
       },
-      nb::arg("records"), nb::arg("size"), "How many of the first `size` bytes are whole records.");
+      nb::arg("records"), nb::arg("size"), "How many of the first `size` bytes are complete records.");
   m.def(
       "last_step", [](nb::bytes tail) { return last_step(span_of(tail)); }, nb::arg("tail"),
       "The largest step among the records in the last bytes of an event file.");
   m.def(
       "first_wall_time", [](nb::bytes records) { return first_wall_time(span_of(records)); },
-      nb::arg("records"), "The wall time of the first of some complete records; 0 if it has none.");
+      nb::arg("records"), "The wall time of the first record; 0 if it has none.");
   m.def(
       "dtypes",
       [] {
@@ -256,7 +257,7 @@ void bind_encode(nb::module_& m) {
         return all;
       },
       nb::sig("def dtypes() -> dict[str, tuple[int, int]]"),
-      "The dtypes of tensors: each one's number, and the field of TensorProto that holds its elements.");
+      "The dtypes of tensors: the number of each, and the field of TensorProto that holds its elements.");
   m.def(
       "packed_varints",
       [](Vector<int64_t> values) {
@@ -268,7 +269,7 @@ void bind_encode(nb::module_& m) {
         "(min, max, sum, sum_squares, int64 counts as bytes) in the default bins.");
   m.def("default_histogram_f64", &histogram<double>, nb::arg("values"),
         nb::sig("def default_histogram_f64(values: object) -> tuple[float, float, float, float, bytes]"),
-        "The same of float64.");
+        "The same for float64.");
   m.def(
       "default_bin_edges",
       [] {

@@ -1,4 +1,4 @@
-// Python: the tables of every kind but scalars, made of a decoded Result.
+// Binds to Python the tables of every kind except scalars, made from a decoded Result.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -83,20 +83,20 @@ void bind_kinds(nb::module_& m) {
   m.def("tables", &table_names, "The names of the tables of values.");
   m.def(
       "kind_of_table", [](const std::string& name) { return kind_name(table_named(name).kind); }, "name"_a,
-      "The kind of the values that a table is made of.");
+      "The kind of a table's values.");
   m.def("table", &make_table, "result"_a, "name"_a, "runs"_a, "rows"_a.none() = nb::none(),
         "columns"_a.none() = nb::none(),
         nb::sig("def table(result: Result, name: str, runs: collections.abc.Sequence[str], "
                 "rows: collections.abc.Sequence[int] | None = None, "
                 "columns: collections.abc.Sequence[str] | None = None) -> Stream"),
-        "A table of values as an Arrow stream, made batch by batch; `rows` picks from what `keys` lists, "
-        "`columns` leaves out others.");
+        "A table of values as an Arrow stream, made batch by batch. `rows` are indices into `keys`; only "
+        "`columns` are filled.");
   m.def("keys", &make_keys, "result"_a, "name"_a, "runs"_a,
-        "Where the values of a table are, none of them read: run, tag, step, wall_time, bytes.");
+        "The keys of a table's values, without reading these: run, tag, step, wall_time, bytes.");
   m.def("as_logged", &make_as_logged, "result"_a, "kind"_a, "runs"_a, "rows"_a.none() = nb::none(),
         nb::sig("def as_logged(result: Result, kind: str, runs: collections.abc.Sequence[str], "
                 "rows: collections.abc.Sequence[int] | None = None) -> Stream"),
-        "Values of any kind but scalars and histograms as they were logged: the columns of the table "
+        "Values of any kind except scalars and histograms, as logged: the columns of the table "
         "`others`.");
   m.def(
       "blob_lengths",
@@ -105,14 +105,13 @@ void bind_kinds(nb::module_& m) {
         return blob_lengths(result, values_kind(kind));
       },
       "result"_a, "kind"_a,
-      "How many blobs TensorBoard makes of each value of a kind; -1 if that cannot be read.");
+      "The number of blobs that TensorBoard makes of each value of a kind; -1 if it cannot be read.");
   m.def(
       "value_problems", &drain_problems, "result"_a,
       nb::sig(
           "def value_problems(result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]"),
-      "What was wrong with values since the last call: code, run, tag, step, file, offset, message; and how "
-      "many "
-      "more.");
+      "The problems with values since the last call: code, run, tag, step, file, offset, message; and how "
+      "many more were only counted.");
 }
 
 }  // namespace tbq

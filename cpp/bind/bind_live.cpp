@@ -1,4 +1,4 @@
-// Python: a log directory that is followed.
+// Binds the store of a followed log directory to Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
@@ -26,7 +26,7 @@ using namespace nb::literals;
 namespace tbq {
 namespace {
 
-// A NumPy array over a vector, which it keeps.
+// A NumPy array over a vector, which it keeps alive.
 template <class T>
 nb::object array_of(std::unique_ptr<std::vector<T>> values) {
   std::vector<T>* kept = values.release();
@@ -34,7 +34,7 @@ nb::object array_of(std::unique_ptr<std::vector<T>> values) {
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
 
-// A Store, and the Python objects that it calls.
+// A Store with the Python objects that it calls.
 class PythonStore {
  public:
   PythonStore(const std::vector<std::string>& kinds, nb::object select, int64_t first_step, int64_t last_step,
@@ -67,10 +67,10 @@ class PythonStore {
         return in_python([&] {
           nb::list shown;
           for (const std::string& tag : tags) shown.append(display_name(tag));
-          std::vector<std::string> found;
+          std::vector<std::string> hidden_tags;
           for (const nb::handle name : call(hidden_, kind_name(kind), shown))
-            found.push_back(raw_name(nb::cast<std::string>(name)));
-          return found;
+            hidden_tags.push_back(raw_name(nb::cast<std::string>(name)));
+          return hidden_tags;
         });
       };
     }
@@ -83,7 +83,7 @@ class PythonStore {
     for (std::string& path : paths_of(paths)) files.push_back({std::move(path), 0});
     if (run_of.size() != files.size()) throw nb::value_error("run_of: want one per path");
     for (size_t i = 0; i < files.size(); ++i) {
-      if (run_of[i] >= runs.size()) throw nb::value_error("run_of: there is no such run");
+      if (run_of[i] >= runs.size()) throw nb::value_error("run_of: no such run");
       files[i].run = run_of[i];
     }
     set_names(files, names);
@@ -139,21 +139,21 @@ class PythonStore {
                           array_of(std::move(values)));
   }
 
-  // Of each of these runs: the wall time of its first event, and what there is of each series.
+  // For each of these runs: the wall time of its first event, and the state of each series.
   nb::list listing(const std::vector<uint32_t>& runs) {
     struct OfRun {
       std::optional<double> first;
       std::vector<SeriesListing> series;
     };
-    std::vector<OfRun> found;
+    std::vector<OfRun> of_runs;
     {
       const Unlocked free;
       const std::lock_guard turn(mutex_);
       for (const uint32_t run : runs)
-        found.push_back({store_->run(run).first_event(), store_->run(run).listing()});
+        of_runs.push_back({store_->run(run).first_event(), store_->run(run).listing()});
     }
     nb::list out;
-    for (const OfRun& run : found) {
+    for (const OfRun& run : of_runs) {
       nb::list series;
       for (const SeriesListing& each : run.series) {
         const TagMetadata& metadata = each.metadata;
@@ -170,12 +170,12 @@ class PythonStore {
     return out;
   }
 
-  // Series as (run, tag); the columns as flat arrays, one curve after the other.
+  // `series` are pairs of (run, tag); the columns are flat arrays, one curve after the other.
   nb::tuple curves(const std::vector<std::pair<uint32_t, std::string>>& series, const std::string& axis,
                    nb::object range, size_t width, double smooth) {
     CurveOptions options;
     if (axis != "step" && axis != "relative" && axis != "wall")
-      throw nb::value_error("axis: step, relative or wall");
+      throw nb::value_error("axis: want step, relative or wall");
     options.axis = axis == "step" ? Axis::step : axis == "wall" ? Axis::wall : Axis::relative;
     if (!range.is_none()) {
       const auto ends = nb::cast<std::pair<double, double>>(range);
@@ -183,8 +183,8 @@ class PythonStore {
       options.low = ends.first;
       options.high = ends.second;
     }
-    if (width < 1 || width > 100'000) throw nb::value_error("width: 1 to 100,000");
-    if (!(smooth >= 0 && smooth <= 1)) throw nb::value_error("smooth: 0 to 1");
+    if (width < 1 || width > 100'000) throw nb::value_error("width: want 1 to 100,000");
+    if (!(smooth >= 0 && smooth <= 1)) throw nb::value_error("smooth: want 0 to 1");
     options.width = width;
     options.smooth = smooth;
     std::vector<Store::Series> wanted;
@@ -203,22 +203,22 @@ class PythonStore {
                           array(std::move(columns.largest)), array(std::move(columns.broken)));
   }
 
-  // Of each of these runs: when it began and ended, and the last row of each series.
+  // For each of these runs: when it began and ended, and the last row of each series.
   nb::list latest(const std::vector<uint32_t>& runs, uint64_t back) {
     struct OfRun {
       std::pair<double, double> times;
       std::vector<Latest> series;
     };
-    std::vector<OfRun> found;
+    std::vector<OfRun> of_runs;
     {
       const Unlocked free;
       const std::lock_guard turn(mutex_);
       for (const uint32_t run : runs) {
-        found.push_back({store_->run(run).times(), store_->run(run).latest(back)});
+        of_runs.push_back({store_->run(run).times(), store_->run(run).latest(back)});
       }
     }
     nb::list out;
-    for (const OfRun& run : found) {
+    for (const OfRun& run : of_runs) {
       nb::list series;
       for (const Latest& each : run.series) {
         series.append(nb::make_tuple(kind_name(each.kind), display_name(each.tag), each.count, each.step,
@@ -244,7 +244,7 @@ void bind_live(nb::module_& m) {
   nb::class_<Update>(m, "LiveUpdate", "What is new since the last poll.")
       .def_prop_ro(
           "added", [](Update& self) -> Result& { return self.added; }, nb::rv_policy::reference_internal,
-          "The rows that are new, and the reports of all files of runs that changed.")
+          "The new rows, and the reports on all files of the runs that changed.")
       .def_prop_ro(
           "rows",
           [](const Update& self) {
@@ -256,11 +256,11 @@ void bind_live(nb::module_& m) {
             }
             return rows;
           },
-          nb::sig("def rows(self, /) -> dict[str, int]"), "How many rows of each kind are new.")
+          nb::sig("def rows(self, /) -> dict[str, int]"), "The number of new rows of each kind.")
       .def_prop_ro(
           "retracted_count", [](const Update& self) { return self.retracted.size(); },
-          "How many rows do not count any more.")
-      .def_ro("left", &Update::left, "Bytes that were left to the next poll.")
+          "The number of retracted rows.")
+      .def_ro("left", &Update::left, "The bytes left for the next poll.")
       .def(
           "retracted",
           [](const Update& self) {
@@ -268,7 +268,7 @@ void bind_live(nb::module_& m) {
             export_retracted(self.retracted, stream.get());
             return stream;
           },
-          "Rows that came before and do not count any more: run, tag, kind, step, wall_time, value.")
+          "Earlier rows that no longer count: run, tag, kind, step, wall_time, value.")
       .def_prop_ro(
           "changes",
           [](const Update& self) {
@@ -281,9 +281,9 @@ void bind_live(nb::module_& m) {
             return out;
           },
           nb::sig("def changes(self, /) -> list[tuple[str, bytes, str]]"),
-          "What became of files: run, path, and new, grown, replaced or gone.");
+          "The changes of files: run, path, and new, grown, replaced or gone.");
 
-  nb::class_<PythonStore>(m, "Store", "Everything that was read of a log directory that is followed.")
+  nb::class_<PythonStore>(m, "Store", "Everything read so far from a followed log directory.")
       .def(nb::init<const std::vector<std::string>&, nb::object, int64_t, int64_t, const std::string&,
                     unsigned, nb::object, bool, const std::vector<std::string>&, nb::object, uint64_t>(),
            "kinds"_a, "select"_a.none(), "first_step"_a, "last_step"_a, "restarts"_a, "threads"_a,
@@ -293,29 +293,32 @@ void bind_live(nb::module_& m) {
            "names"_a.none() = nb::none(),
            nb::sig("def set_files(self, runs: collections.abc.Sequence[str], paths: list[bytes], "
                    "run_of: collections.abc.Sequence[int], names: list[bytes] | None = None) -> None"),
-           "The files to follow from now on; `names` order them, if paths are those of copies.")
+           "Sets the files to follow; they are ordered by `names`, if the paths are those of copies.")
       .def("poll", &PythonStore::poll, "rows"_a = true, "most"_a = UINT64_MAX,
-           "Look at every file, and read what is new, up to about so many bytes; without rows only what "
-           "became of files is told. The same update comes again until it is taken.")
-      .def_prop_ro("has_update", &PythonStore::has_update, "Whether an update is to be taken.")
-      .def("taken", &PythonStore::taken, "update"_a, "The next poll gives another update than this.")
+           "Check every file and read what is new, up to about `most` bytes; without `rows`, only report the "
+           "changes of files. Returns the same update again until taken() is called with it.")
+      .def_prop_ro("has_update", &PythonStore::has_update, "Whether an update waits for taken().")
+      .def("taken", &PythonStore::taken, "update"_a,
+           "Confirms this update, so that the next poll returns another one.")
       .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
            nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "
                    "range: tuple[float, float] | None, width: int, smooth: float) -> tuple[float, float, "
                    "object, object, object, object, object]"),
-           "Of each pixel column of each curve the first, last, least and largest value, after low and high; "
-           "then where each curve has its first value that is not finite.")
+           "After low and high: the first, last, smallest and largest value of each pixel column of each "
+           "curve; "
+           "then the position of each curve's first value that is not finite.")
       .def("latest", &PythonStore::latest, "runs"_a, "back"_a,
            nb::sig("def latest(self, runs: collections.abc.Sequence[int], back: int) -> "
                    "list[tuple[float, float, list[tuple[str, str, int, int, float, float, int, float, "
                    "list[tuple[int, float]]]]]]"),
-           "Of each of these runs: when it began and ended, and of each series the kind, tag, count of rows, "
-           "step, wall time and value of its last row, step and wall time of the one `back` rows before, and "
-           "where later sessions took over.")
+           "For each of these runs: when it began and ended, and for each series the kind, tag, number of "
+           "rows, "
+           "step, wall time and value of its last row, step and wall time of the row `back` rows before it, "
+           "and where later sessions took over.")
       .def("everything", &PythonStore::everything, "kinds"_a, "runs"_a.none() = nb::none(),
            nb::sig("def everything(self, kinds: collections.abc.Sequence[str], "
                    "runs: collections.abc.Sequence[int] | None = None) -> Result"),
-           "All rows so far, as decode() gives them; of these runs, or of all.")
+           "All rows so far, as decode() returns them, of these runs or of all.")
       .def("points", &PythonStore::points, "run"_a, "tag"_a,
            nb::sig("def points(self, run: int, tag: str) -> tuple[object, object, object]"),
            "The points of one series of scalars: steps, wall times, values.")
@@ -324,22 +327,20 @@ void bind_live(nb::module_& m) {
                    "list[tuple[float | None, list[tuple[str, str, str, int, int, float, float, int, float, "
                    "float, bool, str, bytes, "
                    "str, str, int, int, str, bool]]]]"),
-           "Of each of these runs: the wall time of its first event, and each series with tag, kind, the "
-           "field of "
-           "its first value, rows, largest step and wall time, first wall time, last step, wall time and "
-           "value, whether it has metadata, "
-           "plugin, "
-           "content, display name, description, data class, refused values, the field of the first value of "
-           "the tag, and whether metadata stands on it.");
+           "For each of these runs: the wall time of its first event, and each series with tag, kind, the "
+           "field "
+           "of its first value, rows, largest step and wall time, first wall time, last step, wall time and "
+           "value, whether it has metadata, plugin, content, display name, description, data class, refused "
+           "values, the field of the tag's first value, and whether that value carries metadata.");
 
-  nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and what the system said of them last.")
+  nb::class_<WatchedPaths>(m, "WatchedPaths", "Paths, and the last known state of each.")
       .def(nb::init<>())
       .def(
           "set",
           [](WatchedPaths& self, nb::list paths) {
-            std::vector<std::string> given = paths_of(paths);
+            std::vector<std::string> new_paths = paths_of(paths);
             const Unlocked free;
-            self.set(std::move(given));
+            self.set(std::move(new_paths));
           },
           "paths"_a, nb::sig("def set(self, paths: list[bytes]) -> None"))
       .def(
@@ -348,8 +349,8 @@ void bind_live(nb::module_& m) {
             const Unlocked free;
             return self.changed();
           },
-          "Whether one of the paths changed since the last call, or so shortly before it that the clock of "
-          "the file system may not tell.");
+          "Whether one of the paths changed since the last call, or so shortly before it that the file "
+          "system's clock may not show it.");
 }
 
 }  // namespace tbq

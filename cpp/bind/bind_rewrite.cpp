@@ -1,4 +1,4 @@
-// Python: rewrite_run(result, …), one new event file from the sessions of a run.
+// Binds rewrite_run(result, …) to Python: one new event file from the sessions of a run.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -13,7 +13,7 @@ using namespace nb::literals;
 namespace tbq {
 namespace {
 
-// What happens to each series, kept on this side for all runs.
+// The rules for all series of all runs, kept in the core.
 class Rules {
  public:
   explicit Rules(const Result& survey) : rules_(survey.series.size()) {}
@@ -37,13 +37,13 @@ RewriteReport rewrite(const Result& survey, nb::list paths, uint32_t run, const 
                       nb::object target, bool repair, int64_t first_step, int64_t last_step, int64_t offset,
                       uint64_t every, uint64_t max_points, bool resume, size_t block, nb::object progress,
                       bool general_only) {
-  std::vector<std::string> places;
+  std::vector<std::string> file_paths;
   for (nb::handle path : paths) {
     const auto bytes = nb::cast<nb::bytes>(path);
-    places.emplace_back(bytes.c_str(), bytes.size());
+    file_paths.emplace_back(bytes.c_str(), bytes.size());
   }
-  if (places.size() != survey.files.size() || rules.all().size() != survey.series.size()) {
-    throw nb::value_error("paths and rules must be those of the survey");
+  if (file_paths.size() != survey.files.size() || rules.all().size() != survey.series.size()) {
+    throw nb::value_error("paths and rules must match the survey");
   }
   std::string out;
   if (!target.is_none()) {
@@ -68,13 +68,13 @@ RewriteReport rewrite(const Result& survey, nb::list paths, uint32_t run, const 
     return true;
   };
   const Unlocked free;
-  return rewrite_run(survey, places, run, rules.all(), options, out);
+  return rewrite_run(survey, file_paths, run, rules.all(), options, out);
 }
 
 }  // namespace
 
 void bind_rewrite(nb::module_& m) {
-  nb::class_<Rules>(m, "Rules", "What happens to each series of a survey, by its place in it.")
+  nb::class_<Rules>(m, "Rules", "The rule for each series of a survey, by its index.")
       .def(nb::init<const Result&>(), "survey"_a)
       .def("drop", &Rules::drop, "index"_a)
       .def(
@@ -84,7 +84,8 @@ void bind_rewrite(nb::module_& m) {
           },
           "index"_a, "tag"_a);
 
-  nb::class_<RewriteReport>(m, "RewriteReport", "What became of the records of one run.")
+  nb::class_<RewriteReport>(m, "RewriteReport",
+                            "The counts of copied, changed and dropped records of one run.")
       .def_prop_ro("state", [](const RewriteReport& self) { return rewrite_state_name(self.state); })
       .def_ro("error", &RewriteReport::error)
       .def_ro("file", &RewriteReport::file)
@@ -112,7 +113,7 @@ void bind_rewrite(nb::module_& m) {
             return rows;
           },
           nb::sig("def gone(self, /) -> list[tuple[int, str, int, int]]"),
-          "Damaged places that were left out: file, code, offset, length.");
+          "Damaged ranges that were left out: file, code, offset, length.");
 
   m.def("rewrite_run", &rewrite, "survey"_a, "paths"_a, "run"_a, "rules"_a, "target"_a.none(), nb::kw_only(),
         "repair"_a = false, "first_step"_a = INT64_MIN, "last_step"_a = INT64_MAX, "offset"_a = 0,

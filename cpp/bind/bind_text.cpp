@@ -1,5 +1,5 @@
-// Binds the text writer: Arrow buffers come in by address, as pyarrow gives them; the caller keeps them
-// alive.
+// Binds the text writer to Python. Arrow buffers are passed by address, as pyarrow reports it; the caller
+// keeps them alive.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -42,7 +42,7 @@ void fill_style(TextStyle* style, bool json, const std::string& separator, bool 
   style->list_minus_inf = list_specials.at(2);
 }
 
-// A writer as Python has it: one call at a time, since it runs without the GIL.
+// A writer for Python: one call at a time, because it runs without the GIL.
 class Writer : public TextRows {
  public:
   using TextRows::TextRows;
@@ -76,8 +76,8 @@ nb::tuple write_rows(Writer& rows, const std::vector<TextColumn>& columns, size_
     const Unlocked unlocked;
     next = rows.write(columns, begin, end, block);
   }
-  const nb::object made = nb::cast(TextBlock{rows.held(), rows.text()});
-  PyObject* view = PyMemoryView_FromObject(made.ptr());
+  const nb::object text_block = nb::cast(TextBlock{rows.held(), rows.text()});
+  PyObject* view = PyMemoryView_FromObject(text_block.ptr());
   if (view == nullptr) throw nb::python_error();
   return nb::make_tuple(next, nb::steal(view));
 }
@@ -90,7 +90,7 @@ std::string float_text(double value, bool narrow) {
 }  // namespace
 
 void bind_text(nb::module_& m) {
-  nb::enum_<Cell>(m, "Cell", "How a column of the text writer prints.")
+  nb::enum_<Cell>(m, "Cell", "The type of a column of the text writer.")
       .value("float64", Cell::float64)
       .value("int64", Cell::int64)
       .value("boolean", Cell::boolean)
@@ -117,7 +117,7 @@ void bind_text(nb::module_& m) {
           nb::arg("large") = false, nb::arg("narrow") = false, nb::arg("labels").none() = nb::none(),
           nb::keep_alive<1, 9>());
 
-  nb::class_<TextBlock>(m, "TextBlock", nb::type_slots(text_block_slots), "Text that was written; a buffer.");
+  nb::class_<TextBlock>(m, "TextBlock", nb::type_slots(text_block_slots), "Written text, as a buffer.");
 
   nb::class_<Writer>(m, "TextRows", "Writes rows of Arrow columns as CSV or JSON text, block by block.")
       .def(
@@ -160,8 +160,9 @@ void bind_text(nb::module_& m) {
           "Rows [begin, end) up to about `block` bytes: (first row not written, the text), which stays as it "
           "is for as long as it is held.");
 
-  m.def("float_text", &float_text, nb::arg("value"), nb::arg("narrow") = true,
-        "A finite float in its shortest form; `narrow` prints what is exactly a float32 as one.");
+  m.def(
+      "float_text", &float_text, nb::arg("value"), nb::arg("narrow") = true,
+      "A finite float in its shortest form; `narrow` prints a value that is exactly a float32 as a float32.");
 }
 
 }  // namespace tbq

@@ -1,10 +1,10 @@
-// Python's global lock, let go while the core works and taken for calls of Python.
+// Releases Python's global lock while the core works, and takes it for calls into Python.
 //
-// A thread that asks for the lock while Python ends never gets it. Python 3.14 lets it rest; before, it is
-// ended by pthread_exit, for which glibc unwinds its frames. The first destructor on the way (the guard's
-// own, to begin with) may not be left that way, so the whole process would abort: "terminate called without
-// an active exception". So here such a thread rests, too. Nothing else in cpp/bind takes or lets go of the
-// lock.
+// A thread that asks for the lock while Python shuts down never gets it. Python 3.14 lets the thread hang.
+// Older versions end it by pthread_exit, and glibc then unwinds its frames. The first destructor on the way
+// (the guard's own, to begin with) must not be left like that, so the entire process would abort: "terminate
+// called without an active exception". Therefore such a thread hangs here, too. Nothing else in cpp/bind
+// takes or releases the lock.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -19,12 +19,12 @@
 
 namespace tbq {
 
-// Until the process ends, which it is about to do.
+// Sleeps until the process ends, which is about to happen.
 [[noreturn]] inline void rest() noexcept {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// Does what may end this thread, in the way above; then it rests instead.
+// Runs `work`. If Python ends this thread as described above, the thread sleeps instead.
 template <class Work>
 decltype(auto) resting_at_the_end(Work&& work) {
 #if defined(__GLIBC__) && defined(__GLIBCXX__)
@@ -38,7 +38,7 @@ decltype(auto) resting_at_the_end(Work&& work) {
 #endif
 }
 
-// While it lives, this thread does without the lock.
+// While this object lives, its thread does not hold the lock.
 class Unlocked {
  public:
   Unlocked() noexcept : state_(PyEval_SaveThread()) {}
@@ -52,8 +52,9 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-// What `work`, which calls Python, returns: with the lock, on any thread. What it needs is made outside:
-// where a call of Python does not come back, nothing that it made may be taken apart without the lock.
+// Calls `work`, which calls Python, with the lock, on any thread, and returns its result. What `work`
+// needs must be created outside of it: if a call into Python does not return, nothing may be destroyed
+// without the lock.
 template <class Work>
 decltype(auto) in_python(Work&& work) {
   class Locked {
@@ -64,9 +65,9 @@ decltype(auto) in_python(Work&& work) {
     Locked& operator=(const Locked&) = delete;
 
    private:
-    // Python does not ask by itself whether it has ended already. Its own last thread is known to the end.
-    // What is left: a thread that was never in Python and comes in the very moment in which Python begins to
-    // end.
+    // PyGILState_Ensure does not check whether Python has already ended. Python's own last thread keeps its
+    // state to the end. One gap remains: a thread that was never in Python and arrives at the very moment
+    // when Python begins to end.
     static PyGILState_STATE take() {
       if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == nullptr) rest();
       return PyGILState_Ensure();
@@ -78,23 +79,23 @@ decltype(auto) in_python(Work&& work) {
   return std::forward<Work>(work)();
 }
 
-// Whether Python ends: then only this thread may still call it, so work that calls Python starts no others,
-// which would rest while this one waits for them. With the lock.
+// Whether Python is shutting down. Then only this thread may still call Python, so work that calls Python
+// must not start other threads: they would hang while this thread waits for them. Needs the lock.
 inline bool is_ending() {
   PyObject* const ask = PySys_GetObject("is_finalizing");
-  if (ask == nullptr || ask == Py_None) return true;  // sys itself has been taken apart
+  if (ask == nullptr || ask == Py_None) return true;  // sys itself is already destroyed
   return nanobind::cast<bool>(nanobind::borrow(ask)());
 }
 
-// Whether somebody pressed Ctrl-C; inside `in_python`.
+// Raises the exception of a pending signal, such as Ctrl-C; inside `in_python`.
 inline void look_for_signals() {
   if (resting_at_the_end([] { return PyErr_CheckSignals(); }) != 0) throw nanobind::python_error();
 }
 
-// Calls a function of Python, inside `in_python`.
-template <class... Given>
-nanobind::object call(const nanobind::object& function, const Given&... given) {
-  return resting_at_the_end([&] { return function(given...); });
+// Calls a Python function, inside `in_python`.
+template <class... Arguments>
+nanobind::object call(const nanobind::object& function, const Arguments&... arguments) {
+  return resting_at_the_end([&] { return function(arguments...); });
 }
 
 }  // namespace tbq

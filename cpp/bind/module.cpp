@@ -16,14 +16,15 @@ NB_MODULE(_core, m) {
         return tbq::crc32c(crc, static_cast<const uint8_t*>(data.data()), data.size());
       },
       nb::arg("data"), nb::arg("crc") = 0, "CRC32C of data, unmasked.");
-  m.def("crc32c_implementation", &tbq::crc32c_implementation, "What computes CRC32C on this machine.");
+  m.def("crc32c_implementation", &tbq::crc32c_implementation,
+        "The implementation of CRC32C on this machine.");
   m.def(
       "release_memory",
       [] {
         const tbq::Unlocked free;
         return tbq::release_memory();
       },
-      "Give memory back that tbq keeps for the next decode (at most 128 MB); returns how many bytes it was.");
+      "Return the memory that tbq keeps for the next decode (at most 128 MB); returns its size in bytes.");
   tbq::bind_compat(m);
   tbq::bind_curve(m);
   tbq::bind_decode(m);

@@ -1,3 +1,4 @@
+// Converts what Python passes to the core: names, paths, and functions to call.
 #include "bind/options.hpp"
 
 #include "bind/gil.hpp"
@@ -40,9 +41,9 @@ std::vector<std::string> paths_of(const nb::list& paths) {
 
 void set_names(std::vector<FileSpec>& files, const nb::object& names) {
   if (names.is_none()) return;
-  std::vector<std::string> given = paths_of(nb::cast<nb::list>(names));
-  if (given.size() != files.size()) throw nb::value_error("names: want one per path");
-  for (size_t i = 0; i < files.size(); ++i) files[i].name = std::move(given[i]);
+  std::vector<std::string> new_names = paths_of(nb::cast<nb::list>(names));
+  if (new_names.size() != files.size()) throw nb::value_error("names: want one per path");
+  for (size_t i = 0; i < files.size(); ++i) files[i].name = std::move(new_names[i]);
 }
 
 bool TagQuestions::ask(std::string_view tag) {

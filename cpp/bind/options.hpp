@@ -1,4 +1,4 @@
-// What Python passes to the core: names, and functions to call.
+// What Python passes to the core: names, paths, and functions to call.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,11 +21,11 @@ Kinds kinds_of(const std::vector<std::string>& names);
 
 // Paths as bytes.
 std::vector<std::string> paths_of(const nanobind::list& paths);
-// Gives files the names that order them, unless `names` is None.
+// Sets the names that files are ordered by, unless `names` is None.
 void set_names(std::vector<FileSpec>& files, const nanobind::object& names);
 
-// Whether a tag is wanted. Each is asked for once, however many runs have it: a call of Python costs more
-// than a small file.
+// Asks Python whether a tag is wanted, once per tag, however many runs have it: a call into Python costs more
+// than reading a small file.
 class TagQuestions {
  public:
   explicit TagQuestions(nanobind::object wants) : wants_(std::move(wants)) {}
@@ -37,7 +37,7 @@ class TagQuestions {
   std::map<std::string, bool, std::less<>> answers_;
 };
 
-// Where `inflate` has unpacked a file, or "".
+// The path to which `inflate` unpacked a file, or "" if `inflate` returned None.
 std::string unpacked_path(const nanobind::object& inflate, const std::string& path);
 
 }  // namespace tbq

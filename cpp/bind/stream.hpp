@@ -1,4 +1,4 @@
-// An Arrow stream that Python takes over through the Arrow PyCapsule interface, once.
+// An Arrow stream that Python consumes once, through the Arrow PyCapsule interface.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,7 +15,7 @@ class Stream {
   ArrowArrayStream* get() { return stream_.get(); }
 
   nanobind::object capsule() {
-    if (!stream_) throw nanobind::value_error("this stream has been taken already");
+    if (!stream_) throw nanobind::value_error("this stream was already consumed");
     PyObject* capsule = PyCapsule_New(stream_.get(), "arrow_array_stream", [](PyObject* held) {
       release(static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(held, "arrow_array_stream")));
     });

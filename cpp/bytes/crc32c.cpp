@@ -1,5 +1,5 @@
-// CRC32C: three interleaved streams of the CPU's instruction for long inputs, one for short ones, tables
-// elsewhere.
+// Computes CRC32C: three interleaved streams of the CPU's instruction for long inputs, one stream for short
+// inputs, and tables on CPUs without the instruction.
 #include "bytes/crc32c.hpp"
 
 #include <array>
@@ -30,7 +30,7 @@ constexpr auto kTables = make_tables();
 
 #if defined(TBQ_CRC_SSE42) || defined(TBQ_CRC_ARMV8)
 
-// A linear operator on CRCs: what appending `zeros` zero bytes does to one, as four tables of 256.
+// A linear operator on CRCs: the effect of appending `zeros` zero bytes, as four tables of 256 entries.
 class Shift {
  public:
   explicit Shift(size_t zeros) {
@@ -121,13 +121,13 @@ uint32_t crc32c(uint32_t crc, const uint8_t* data, size_t size) {
 }
 
 uint32_t crc32c_zeros(uint32_t crc, uint64_t count) {
-  using Operator = std::array<uint32_t, 32>;  // what it makes of each bit
+  using Operator = std::array<uint32_t, 32>;  // the image of each bit
   const auto apply = [](const Operator& op, uint32_t bits) {
     uint32_t sum = 0;
     for (size_t bit = 0; bits != 0; ++bit, bits >>= 1) sum ^= bits & 1 ? op[bit] : 0;
     return sum;
   };
-  Operator op{};  // 1 zero, then 2, 4, 8, …
+  Operator op{};  // for 1 zero, then 2, 4, 8, …
   for (size_t bit = 0; bit < 32; ++bit) op[bit] = (1U << bit >> 8) ^ kTables[0][1U << bit & 0xff];
   crc = ~crc;
   for (; count > 0; count >>= 1) {

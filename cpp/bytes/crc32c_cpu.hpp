@@ -1,5 +1,5 @@
-// The CPU's CRC32C instruction, if the compiler knows one. A function that uses it carries TBQ_CRC_TARGET
-// and runs only after cpu_has_crc() said so.
+// Wraps the CPU's CRC32C instruction, if the compiler supports one. A function that uses it carries
+// TBQ_CRC_TARGET and must run only if cpu_has_crc() returned true.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,7 @@ TBQ_CRC_INLINE uint32_t cpu_crc_u8(uint32_t crc, uint8_t byte) { return _mm_crc3
 
 inline bool cpu_has_crc() {
 #ifdef __APPLE__
-  return true;  // every Apple CPU of this architecture has it
+  return true;  // every Apple CPU of this architecture has the instruction
 #else
   static const bool has = (getauxval(AT_HWCAP) >> 7 & 1) != 0;  // HWCAP_CRC32
   return has;
@@ -75,7 +75,7 @@ TBQ_CRC_INLINE uint32_t cpu_crc_u8(uint32_t crc, uint8_t byte) { return __crc32c
 #endif
 
 #if defined(TBQ_CRC_SSE42) || defined(TBQ_CRC_ARMV8)
-// One stream, for what is too short for lanes; `crc` comes and goes uninverted.
+// One stream, for inputs too short for lanes. `crc` is uninverted, both as argument and as result.
 TBQ_CRC_INLINE uint32_t cpu_crc_short(uint32_t crc, const uint8_t* data, size_t size) {
   uint64_t wide = crc;
   while (size >= 8) {

@@ -1,5 +1,5 @@
-// The checked byte cursor over a buffer. Every accessor returns false, and leaves the cursor where it was, if
-// the bytes are not there.
+// The checked cursor over the bytes of a buffer. If too few bytes are left, every accessor returns false and
+// leaves the cursor unmoved.
 #pragma once
 
 #include <bit>
@@ -19,12 +19,12 @@ inline std::string_view as_text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Whether `text` stands at offset `at`.
+// Whether `bytes` contains `text` at offset `at`.
 inline bool stands_at(Bytes bytes, std::string_view text, size_t at = 0) {
   return bytes.size() >= at + text.size() && as_text(bytes.subspan(at, text.size())) == text;
 }
 
-// Little-endian load of a trivially copyable T from `from`, where sizeof(T) bytes must be readable.
+// Loads a trivially copyable T, little-endian; sizeof(T) bytes must be readable at `from`.
 template <class T>
 inline T load_le(const uint8_t* from) {
   static_assert(std::endian::native == std::endian::little, "event files are little-endian");
@@ -33,7 +33,7 @@ inline T load_le(const uint8_t* from) {
   return value;
 }
 
-// Tells the CPU that `row` of a column will soon be written, if it can be told; past the end is fine.
+// Prefetches `row` of a column for writing, if the compiler can; `row` may be past the end.
 template <class T>
 inline void will_write([[maybe_unused]] T* column, [[maybe_unused]] size_t row) {
 #if defined(__GNUC__)
@@ -55,13 +55,13 @@ struct Field {
   int64_t as_int64() const { return static_cast<int64_t>(value); }
 };
 
-// The groups that are open where a message is read. Groups ended with proto1, but a reader must be able to
-// skip them.
+// The groups that are open at the current position in a message. Groups ended with proto1, but a reader must
+// be able to skip them.
 class OpenGroups {
  public:
   explicit OpenGroups(uint32_t number) : numbers_{number} {}
   bool any() const { return depth_ > 0; }
-  // Takes note of the next field; false if the message is malformed there.
+  // Records the next field; false if it makes the message malformed.
   bool note(uint32_t number, Wire wire) {
     if (wire == Wire::end_group) return numbers_[--depth_] == number;
     if (wire != Wire::group) return true;
@@ -122,7 +122,7 @@ class Cursor {
     return true;
   }
 
-  // The next field of a message. Groups are skipped whole and returned as Wire::group without content.
+  // The next field of a message. Skips a group with its content and returns it as an empty Wire::group.
   bool field(Field& out) {
     const uint8_t* start = at_;
     if (field_at(out)) return true;

@@ -1,4 +1,4 @@
-// Floats of 16 bits: as float64, which is exact, and rounded from float32.
+// Converts 16-bit floats to float64, exactly, and float32 to float16 with rounding.
 #pragma once
 
 #include <bit>
@@ -36,7 +36,7 @@ inline uint16_t half_of_float(float value) {
   if (rounded >= 65520.0) return static_cast<uint16_t>(sign | 0x7c00);
   if (rounded < 0x1p-14)
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(rounded * 0x1p24)));
-  // Round to nearest even on the 13 bits that go; a carry runs into the exponent as it should.
+  // Round to nearest even on the 13 bits that are cut off; a carry runs into the exponent, as it should.
   const uint32_t moved = magnitude - (112U << 23);
   const uint32_t half = (moved + 0xfff + (moved >> 13 & 1)) >> 13;
   return static_cast<uint16_t>(sign | half);

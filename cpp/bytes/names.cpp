@@ -1,4 +1,4 @@
-// Escapes in names, written and read back.
+// Escapes names for display and undoes the escapes.
 #include "bytes/names.hpp"
 
 #include <cstdint>
@@ -13,7 +13,7 @@ int hex_digit(char letter) {
   return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-// The byte that `\x80` to `\xff` at the start of a text stands for, or -1.
+// The byte that an escape from `\x80` to `\xff` at the start of `text` stands for, or -1.
 int escaped_byte(std::string_view text) {
   if (text.size() < 4 || text[0] != '\\' || text[1] != 'x') return -1;
   const int high = hex_digit(text[2]), low = hex_digit(text[3]);

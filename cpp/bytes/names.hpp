@@ -1,4 +1,4 @@
-// Names of tags and runs: any bytes, shown as text that stands for one name only.
+// Names of tags and runs: any bytes, each shown as a text that no other name is shown as.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace tbq {
 
-// The name of a tag or a run as everybody sees it and selects by it. A name may be any bytes, and different
-// names are always shown differently: UTF-8 is shown as it is, unless it contains what looks like an escape
-// (`\x80` to `\xff`); any other name is shown with its backslashes doubled and each byte that is not UTF-8 as
-// `\xHH`.
+// The name of a tag or a run as tables show it and filters match it. A name may be any bytes, and different
+// names are always shown differently. A UTF-8 name is shown unchanged, unless it contains something that
+// looks like an escape (`\x80` to `\xff`). In any other name the backslashes are doubled, and each byte that
+// is not UTF-8 becomes `\xHH`.
 std::string display_name(std::string_view name);
 
-// The bytes of the name that `display_name` shows so; a text that it never gives stands for itself.
+// The name that display_name() shows as `shown`. A text that display_name() never returns stands for itself.
 std::string raw_name(std::string_view shown);
 
 }  // namespace tbq

@@ -1,8 +1,8 @@
-// Numbers are laid out in whole words. Most floats of a log never reach the general algorithm: those of
-// middling size, and wall times, have a way of their own in plain integers.
+// Writes numbers in whole words. Most floats of a log never reach the general algorithm: floats of middling
+// size, and wall times, have faster code in plain integers.
 //
 // Why not std::to_chars: it is slower, and Python lays numbers out differently. Nanoseconds per number, the
-// best of 25 runs over 200,000 random ones (GCC 12, -O3, x86-64):
+// best of 25 runs over 200,000 random numbers (GCC 12, -O3, x86-64):
 //
 //                                                      here   to_chars
 //   float32, as weights are                            14.9       32.9
@@ -24,7 +24,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "eight digits are laid out in one word");
 
-// The eight digits of a value below 10^8 as the bytes 0 to 9, the leading one lowest.
+// The eight digits of a value below 10^8 as the bytes 0 to 9, the leading digit in the lowest byte.
 inline uint64_t eight_digits(uint64_t value) {
   const uint64_t halves = value / 10000 | (value % 10000) << 32;
   const uint64_t hundreds = ((halves * 10486) >> 20) & 0x7f0000007fU;
@@ -33,7 +33,7 @@ inline uint64_t eight_digits(uint64_t value) {
   return tens + ((pairs - 10 * tens) << 8);
 }
 
-// The same of a value below 10^4, in four bytes.
+// The four digits of a value below 10^4, in four bytes.
 inline uint32_t four_digits(uint32_t value) {
   const uint32_t hundreds = (value * 10486) >> 20;
   const uint32_t pairs = ((value - 100 * hundreds) << 16) + hundreds;
@@ -41,16 +41,16 @@ inline uint32_t four_digits(uint32_t value) {
   return tens + ((pairs - 10 * tens) << 8);
 }
 
-// What float32 numbers from 2^-13 up to 2^13 need, by exponent. They are c * 2^-bits, and 10^places is the
-// first power of ten that is not below 2^bits: decimals of so many places are at least as dense as such
-// numbers, those of a place less are not, so that the shortest is the only one of places - 1 that reads back,
-// or else the closest of `places`. c * 10^places is below 2^61 there, hence all of it exact in plain
-// integers.
+// The constants that float32 numbers from 2^-13 up to 2^13 need, by exponent. Such a number is c * 2^-bits,
+// and 10^places is the first power of ten that is not below 2^bits. Decimals with `places` places are at
+// least as dense as such numbers, and decimals with one place less are not. So the shortest decimal is the
+// only one with places - 1 that reads back, or else the closest one with `places`. c * 10^places is below
+// 2^61, so plain integers hold all of it exactly.
 class Scales {
  public:
   static constexpr uint32_t kFirst = 127 - 13;
   static constexpr uint32_t kCount = 26;
-  static constexpr int kPlaces = 12;  // at most 11 are needed; 12 are 4 and 8 digits
+  static constexpr int kPlaces = 12;  // at most 11 are needed; 12 are written as 4 and 8 digits
   struct Scale {
     uint64_t power = 1;   // 10^places
     uint64_t factor = 1;  // 10^(kPlaces - places)
@@ -74,29 +74,29 @@ class Scales {
 
 constexpr Scales kScales;
 
-// Whether write_middling takes a number: from 2^-13 up to 2^13, and no power of two, below which numbers are
-// twice as dense.
+// Whether write_middling can write a number: it lies from 2^-13 up to 2^13 and is not a power of two (below a
+// power of two, numbers are twice as dense).
 inline bool is_middling(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t exponent = ((bits >> 23) & 0xff) - Scales::kFirst;  // wraps if it is smaller
+  const uint32_t exponent = ((bits >> 23) & 0xff) - Scales::kFirst;  // wraps if the exponent is smaller
   return exponent < Scales::kCount && (bits & ((uint32_t{1} << 23) - 1)) != 0;
 }
 
-// There is no branch on the digits here: those of weights are as good as random, so that each would be
-// mispredicted half of the time.
+// Does not branch on the digits: the digits of weights are as good as random, so half of the branches would
+// be mispredicted.
 inline char* write_middling(char* to, float number) {
   const auto bits = std::bit_cast<uint32_t>(number);
   const uint64_t c = (bits & ((uint32_t{1} << 23) - 1)) | (uint32_t{1} << 23);
   const Scales::Scale& scale = kScales[((bits >> 23) & 0xff) - Scales::kFirst];
   *to = '-';
   to += bits >> 31;
-  const uint64_t value = c * scale.power;  // in units of 10^-places * 2^-bits, as are all below
+  const uint64_t value = c * scale.power;  // in units of 10^-places * 2^-bits, as all values below
   const uint64_t ones = value >> scale.bits;
   const uint64_t closest = (value + (uint64_t{1} << (scale.bits - 1)) - 1 + (ones & 1)) >> scale.bits;
   const uint64_t tens = (ones + 5) / 10 * 10;
-  const uint64_t reach = scale.power / 2 - (c & 1);  // what is halfway reads back as the even neighbour
+  const uint64_t reach = scale.power / 2 - (c & 1);  // a halfway value reads back as the even neighbour
   const uint64_t tens_do = value - (tens << scale.bits) + reach <= 2 * reach ? 1 : 0;
-  const uint64_t decimal = closest ^ ((closest ^ tens) & (0 - tens_do));  // compilers make a branch of `?:`
+  const uint64_t decimal = closest ^ ((closest ^ tens) & (0 - tens_do));  // compilers turn `?:` into a branch
 
   const uint64_t scaled = decimal * scale.factor;
   const uint64_t high = scaled / 100000000;  // the integer part and 4 places
@@ -124,8 +124,8 @@ inline char* write_middling(char* to, float number) {
   return to + 13 - std::countl_zero(eight) / 8;
 }
 
-// The digits of a number above 0, without leading zeros. Copies of a fixed kSlack bytes from `begin` stay
-// inside.
+// The digits of a number above 0, without leading zeros. A copy of kSlack bytes from `begin` stays inside the
+// object.
 class Digits {
  public:
   static constexpr size_t kSlack = 24;
@@ -201,7 +201,7 @@ char* write_scientific(char* to, const Digits& digits, int exponent) {
 
 char* write_decimal(char* to, Decimal decimal) {
   const Digits digits(decimal.digits);
-  const int point = digits.count() + decimal.exponent;  // where it falls among the digits
+  const int point = digits.count() + decimal.exponent;  // the position of the decimal point among the digits
   const int count = digits.significant();
   if (point <= -4 || point > 16) return write_scientific(to, digits, point - 1);
   if (point <= 0) {
@@ -221,9 +221,10 @@ char* write_decimal(char* to, Decimal decimal) {
   return to + point + 2;
 }
 
-// Seconds since 1970 from 2004 to 2038, 2^30 <= value < 2^31, as wall times are: 22 bits after the point,
-// whose decimals are found in plain integers. At most one decimal of 6 digits lies within half a unit of the
-// last bit, and some decimal of 7 always does, so that the shortest is the one of 6 or else the closest of 7.
+// Writes seconds since 1970 from 2004 to 2038 (2^30 <= value < 2^31), as wall times are. Such a value has 22
+// bits after the point, so plain integers yield its decimals. At most one decimal of 6 digits lies within
+// half a unit of the last bit, and some decimal of 7 digits always does: the shortest is the one of 6 digits,
+// or else the closest of 7.
 char* write_seconds(char* to, double value) {
   constexpr int kBits = 22;
   constexpr uint64_t kHalf = uint64_t{1} << (kBits - 1);
@@ -250,7 +251,7 @@ char* write_seconds(char* to, double value) {
   to[1] = static_cast<char>('0' + high % 10);
   const uint64_t low = eight_digits(integer % 100000000) + 0x3030303030303030U;
   std::memcpy(to + 2, &low, 8);
-  const uint64_t after = eight_digits(decimals);  // the leading digit is 0, and gives way to the point
+  const uint64_t after = eight_digits(decimals);  // the leading digit is 0; the point overwrites it
   const uint64_t ascii = ((after + 0x3030303030303030U) & ~uint64_t{0xff}) | '.';
   std::memcpy(to + 10, &ascii, 8);
   return to + 10 + (after == 0 ? 2 : 8 - std::countl_zero(after) / 8);
@@ -301,7 +302,7 @@ char* write_float64(char* to, double value, bool narrow) {
   return write_decimal(to, shortest_float64(value));
 }
 
-// The calendar by Howard Hinnant's civil_from_days: years begin in March, eras have 400 of them.
+// Howard Hinnant's civil_from_days: years begin in March, an era has 400 of them.
 char* write_timestamp(char* to, int64_t microseconds) {
   constexpr int64_t first = -62167219200000000, last = 253402300799999999;
   const int64_t clamped = microseconds < first ? first : microseconds > last ? last : microseconds;

@@ -1,4 +1,4 @@
-// The table of powers of ten, from exact products and quotients.
+// Computes the table of powers of ten from exact products and quotients.
 #include "bytes/schubfach.hpp"
 
 namespace tbq {
@@ -19,7 +19,7 @@ class Big {
   }
 
   void divide_by_10() {
-    uint64_t rest = 0;  // 32 bits at a time, so that plain 64-bit division does
+    uint64_t rest = 0;  // 32 bits at a time, so plain 64-bit division is enough
     for (size_t i = words_.size(); i-- > 0;) {
       const uint64_t top = (rest << 32) | (words_[i] >> 32);
       const uint64_t bottom = ((top % 10) << 32) | (words_[i] & 0xffffffffU);
@@ -28,7 +28,7 @@ class Big {
     }
   }
 
-  // The leading 128 bits, rounded up; `inexact` says that bits below the number's own were lost before.
+  // The leading 128 bits, rounded up. `inexact`: lower bits were already lost.
   U128 leading(bool inexact) const {
     size_t top = words_.size() - 1;
     while (words_[top] == 0) --top;

@@ -38,7 +38,8 @@ constexpr int kMaxPower = 324;
 // floor(log2(10^e)), for |e| <= 1233.
 constexpr int floor_log2_pow10(int e) { return (e * 1741647) >> 19; }
 
-// 10^k for every k a double needs, as 128 bits with the top bit set, rounded up. Made once, in microseconds.
+// 10^k for every k that a double needs, as 128 bits with the top bit set, rounded up. Computed once, in
+// microseconds.
 class Powers {
  public:
   Powers();
@@ -68,7 +69,7 @@ inline uint64_t round_to_odd(uint64_t power, uint64_t scaled) {
   return product.high | (product.low >> 32 > 1 ? 1 : 0);
 }
 
-// The shortest decimal inside the rounding interval of c * 2^q; of those the closest.
+// The shortest decimal inside the rounding interval of c * 2^q; if several are equally short, the closest.
 template <class Power>
 inline Decimal shortest(uint64_t c, int q, bool lower_is_closer, Power power_of) {
   const int k = (q * 1262611 - (lower_is_closer ? 524031 : 0)) >> 22;

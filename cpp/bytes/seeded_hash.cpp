@@ -1,4 +1,4 @@
-// SipHash-1-3, by Aumasson and Bernstein, and its key.
+// Implements SipHash-1-3 (Aumasson and Bernstein) with a random key per process.
 #include "bytes/seeded_hash.hpp"
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Hash tables of what files hold: the key of the hash is drawn for each process, so that nobody can make a
-// file of names, steps or offsets that collide.
+// Hash tables for keys that come from files. Each process draws a random hash key, so a crafted file cannot
+// contain names, steps or offsets that collide.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct SeededHash {
 
 template <class Value>
 using NameMap = std::unordered_map<std::string, Value, SeededHash, std::equal_to<>>;
-// Its names must outlive it.
+// The map does not own its names: they must outlive it.
 template <class Value>
 using NameViewMap = std::unordered_map<std::string_view, Value, SeededHash>;
 using NameSet = std::unordered_set<std::string, SeededHash, std::equal_to<>>;

@@ -1,4 +1,4 @@
-// One rule for what a sequence of UTF-8 is; checking and repairing follow it.
+// Defines what a UTF-8 sequence is, once; checking and repairing both follow that rule.
 #include "bytes/utf8.hpp"
 
 #include <cstdint>
@@ -11,7 +11,7 @@ Utf8Sequence utf8_sequence(std::string_view text) {
   const uint8_t lead = byte(0);
   if (lead < 0x80) return {1, true};
   size_t length = 0;
-  uint8_t low = 0x80, high = 0xbf;  // of the second byte
+  uint8_t low = 0x80, high = 0xbf;  // limits of the second byte
   if (lead >= 0xc2 && lead <= 0xdf) {
     length = 2;
   } else if (lead >= 0xe0 && lead <= 0xef) {

@@ -1,4 +1,4 @@
-// Bytes that should be UTF-8: checked, and repaired as Python does it.
+// Checks bytes for valid UTF-8 and repairs them as Python does.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace tbq {
 
-// What a text that is not empty begins with: a character, or the longest beginning of one that is cut off.
+// The first sequence of a non-empty text: one character, or the longest valid beginning of an incomplete one.
 struct Utf8Sequence {
   size_t length = 1;
   bool valid = false;
@@ -16,7 +16,8 @@ Utf8Sequence utf8_sequence(std::string_view text);
 
 bool is_valid_utf8(std::string_view text);
 
-// `text` with U+FFFD for what is not UTF-8, exactly as Python's bytes.decode("utf-8", "replace") places it.
+// `text` with U+FFFD in place of invalid bytes, exactly as Python's bytes.decode("utf-8", "replace") places
+// it.
 std::string valid_utf8(std::string_view text);
 
 }  // namespace tbq

@@ -1,4 +1,5 @@
-// The protobuf wire format, written: sizes first, then bytes into memory that is known to be large enough.
+// Writes the protobuf wire format: compute the sizes first, then write the bytes into memory that is large
+// enough.
 #pragma once
 
 #include <bit>
@@ -18,7 +19,7 @@ constexpr size_t varint_size(uint64_t value) {
 // The size of a length-delimited field with a one-byte key.
 constexpr size_t field_size(size_t length) { return 1 + varint_size(length) + length; }
 
-// Writes at a position and moves it on; the caller has made room.
+// Writes at a position and advances it; the caller provides enough room.
 class WireWriter {
  public:
   explicit WireWriter(uint8_t* at) : at_(at) {}

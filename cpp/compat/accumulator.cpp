@@ -1,4 +1,4 @@
-// EventAccumulator's rules, one event after the other.
+// Applies EventAccumulator's rules to one event after the other.
 #include "compat/accumulator.hpp"
 
 #include <cmath>
@@ -19,7 +19,7 @@ Bytes within(Bytes bytes, Range range) {
 
 std::string text_of(Bytes bytes, Range range) { return std::string(as_text(within(bytes, range))); }
 
-// Whether it is a value of a summary; all else is what an event may be instead of one.
+// Whether this is a value of a summary; any other field of an event replaces the summary.
 bool in_summary(const ValueRef& value) {
   switch (value.field) {
     case ValueField::graph_def:
@@ -58,7 +58,7 @@ void Accumulator::add(Bytes bytes, const RecordPlace& place) {
     notes_.push_back({.what = LogNote::file_version, .bytes = text_of(bytes, event_.file_version)});
   }
   maybe_purge(event_, bytes);
-  std::optional<ValueRef> instead;  // of a summary; protobuf keeps the last one
+  std::optional<ValueRef> instead;  // the field that replaces a summary; protobuf keeps the last one
   each_value(source, event_, [&](const ValueRef& value) {
     if (!in_summary(value)) {
       instead = value;
@@ -87,14 +87,14 @@ void Accumulator::add_instead(const ValueRef& value, Bytes bytes) {
   }
 }
 
-// The event that every writer writes most: one number without metadata.
+// Adds the most common event: one number without metadata.
 bool Accumulator::add_plain_scalar(Bytes event) {
   const uint8_t* p = event.data();
   double wall_time;
   int64_t step;
   if (!read_head(p, event.size(), wall_time, step) || !is_in_order(step)) return false;
   const auto left = static_cast<size_t>(event.data() + event.size() - p);
-  constexpr size_t kAround = 11;  // all but the tag
+  constexpr size_t kAround = 11;  // the bytes other than the tag
   if (left < kAround || left > 0x81 || p[0] != kSummaryKey || p[1] != left - 2 || p[2] != kValueKey ||
       p[3] != left - 4 || p[4] != kTagKey || p[5] != left - kAround || p[left - 5] != kSimpleValueKey) {
     return false;
@@ -107,7 +107,8 @@ bool Accumulator::add_plain_scalar(Bytes event) {
   return true;
 }
 
-// One message as TF2 and others write it: the tag, the value, perhaps the metadata, which is known then.
+// Adds one message as TF2 and others write it: the tag, the value, and perhaps metadata that is already
+// known.
 bool Accumulator::add_plain_value(Bytes event, const RecordPlace& place) {
   EventHead head;
   if (!read_head(event, head) || !is_in_order(head.step)) return false;
@@ -229,7 +230,7 @@ void Accumulator::purge(EventRef& event, Bytes bytes, bool by_tags) {
     each_value(source, event, [&](const ValueRef& value) {
       if (all || !in_summary(value)) return;
       const std::string_view name = as_text(within(bytes, value.tag));
-      if (name.empty()) {  // TensorBoard takes no name for every name
+      if (name.empty()) {  // TensorBoard takes an empty name for every name
         purge_all(event.step, note.purged);
         all = true;
       } else if (const auto entry = by_name_.find(name); entry != by_name_.end()) {

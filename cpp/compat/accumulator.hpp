@@ -1,5 +1,5 @@
-// What TensorBoard's EventAccumulator keeps of a stream of events: the values of each tag by the field that
-// held them, as logged, with its purging and its sampling.
+// Keeps what TensorBoard's EventAccumulator keeps from a stream of events: the values of each tag by the
+// field that held them, as logged, with its purging and its sampling.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ enum class LegacyKind : uint8_t { scalars, histograms, compressed_histograms, im
 constexpr size_t kLegacyKinds = 6;
 constexpr size_t kPurgedKinds = 5;  // tensors are never purged
 
-// As NumPy sees it: three columns of eight bytes.
+// A row as NumPy sees it: three columns of eight bytes.
 struct LegacyScalar {
   double wall_time;
   int64_t step;
@@ -39,7 +39,7 @@ struct LegacyValue {
   Payload payload;
 };
 
-// What else there was to see, in order. Purging says which rows it dropped.
+// Other observations, in order. A purge states which rows it dropped.
 struct LogNote {
   enum What : uint8_t {
     source_writer,
@@ -54,7 +54,7 @@ struct LogNote {
   What what = bad_event;
   std::string tag = {};
   std::string bytes = {};
-  // Of a purge: the event that caused it, the last one before it, and how many rows went.
+  // For a purge: the event that caused it, the last event before it, and the number of dropped rows.
   int64_t step = 0;
   double wall_time = 0;
   int64_t last_step = -1;
@@ -66,28 +66,28 @@ struct LogNote {
 class Accumulator {
  public:
   using Sizes = std::array<ReservoirSize, kLegacyKinds>;
-  // What Python's float() makes of the text of a file version.
+  // Parses the text of a file version like Python's float().
   using ParseVersion = std::function<double(std::string_view)>;
 
   Accumulator(Sizes sizes, ParseVersion parse_version);
 
   void set_purge(bool purge) { purge_ = purge; }
-  // Switches the fast paths off, to compare.
+  // Disables the fast paths, for comparison.
   void set_general_only(bool general_only) { general_only_ = general_only; }
-  // How many bytes of large messages stay in memory; the others stay in their files, if they have one.
+  // The bytes of large messages that stay in memory; further messages stay in their files, if they have one.
   void set_most_kept(uint64_t bytes) { most_kept_ = bytes; }
   void add(Bytes event, const RecordPlace& place = {});
 
   uint64_t events() const { return events_; }
   double first_wall_time() const { return first_wall_time_; }  // of the first event
-  // The last event that was in order; only files of a version below 2 have one.
+  // The last event that was in order; only files with a version below 2 have one.
   bool has_last() const { return has_last_; }
   int64_t last_step() const { return last_step_; }
   double last_wall_time() const { return last_wall_time_; }
   std::vector<LogNote> take_notes() { return std::exchange(notes_, {}); }
 
   bool has(std::string_view tag) const { return find(tag) != nullptr; }
-  // Tags in the order in which they came.
+  // Tags in the order of their first value.
   std::vector<std::string_view> tags(LegacyKind kind) const;
   // Null if there is no such tag of this kind.
   const Reservoir<LegacyScalar>::Rows* scalars(std::string_view tag) const;
@@ -102,10 +102,10 @@ class Accumulator {
     std::array<std::unique_ptr<Reservoir<LegacyValue>>, kLegacyKinds> values;
   };
 
-  // The fast paths: they take an event of one value of a tag that is known, and leave all others to add().
+  // The fast paths: they handle an event with one value of a known tag, and leave all other events to add().
   bool add_plain_scalar(Bytes event);
   bool add_plain_value(Bytes event, const RecordPlace& place);
-  // False if an event of this step may purge something.
+  // Returns false if an event with this step may purge rows.
   bool is_in_order(int64_t step) const { return !purge_ || version_ >= 2 || step >= last_step_; }
   void note_plain(int64_t step, double wall_time);
   Tag* known(std::string_view name);
@@ -125,16 +125,16 @@ class Accumulator {
   KeptBytes kept_ = std::make_shared<std::atomic<uint64_t>>(0);
   uint64_t most_kept_ = kMostKept;
   ParseVersion parse_version_;
-  bool share_histograms_;  // compressed histograms are the same rows
+  bool share_histograms_;  // compressed histograms use the same rows
   bool purge_ = true;
   bool general_only_ = false;
-  double version_ = 0;  // 0: none is known
+  double version_ = 0;  // 0: unknown
   bool has_last_ = false;
   int64_t last_step_ = -1;
   double last_wall_time_ = -1;
   uint64_t events_ = 0;
   double first_wall_time_ = 0;
-  RowMemory memory_;  // of all that follow
+  RowMemory memory_;  // used by all members below
   std::vector<std::unique_ptr<Tag>> all_;
   NameViewMap<Tag*> by_name_;
   std::array<std::vector<const Tag*>, kLegacyKinds> order_;

@@ -1,4 +1,4 @@
-// Messages of values, and reading one of them again, verified.
+// Stores messages of values, and reads them again, verified.
 #include "compat/payload.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// A message that holds a value: small ones in place, large ones in memory, or in the file if there are too
+// The message of a value: stored inline if it is small, otherwise in memory, or in its file if there are too
 // many.
 #pragma once
 
@@ -12,33 +12,33 @@
 
 namespace tbq {
 
-// Where a record lies that can be read again.
+// The position of a record that can be read again.
 struct RecordPlace {
   std::shared_ptr<const std::string> path;  // null if it cannot be read again
-  uint64_t offset = 0;                      // of the record in the file
+  uint64_t offset = 0;                      // the offset of the record in the file
 };
 
-// How many bytes of large messages are in memory.
+// The bytes of large messages in memory.
 using KeptBytes = std::shared_ptr<std::atomic<uint64_t>>;
 
 class Payload {
  public:
-  // `bytes` are part of `record`, which lies at `place`; beyond `most` kept bytes they are read again when
-  // asked for.
+  // `bytes` are part of `record`, which is at `place`. Beyond `most` kept bytes, they are read again on
+  // request.
   Payload(Bytes bytes, Bytes record, const RecordPlace& place, const KeptBytes& kept, uint64_t most);
 
-  // The bytes, perhaps by way of `room`; false if the file does not have them any more.
+  // Returns the bytes in `out`, which may point into `room`; false if the file no longer has them.
   bool read(std::string& room, std::string_view& out) const;
-  const std::string& path() const { return *large_->place.path; }  // if read() failed
+  const std::string& path() const { return *large_->place.path; }  // valid if read() failed
 
  private:
   // A message that is not small.
   struct Large {
-    std::string bytes;  // empty if it is in the file
+    std::string bytes;  // empty if the message is in the file
     KeptBytes kept;
     RecordPlace place;
-    uint64_t record = 0;  // its length
-    uint64_t begin = 0;   // of the message in it
+    uint64_t record = 0;  // the record's length
+    uint64_t begin = 0;   // the message's offset in it
     uint64_t size = 0;
 
     Large() = default;
@@ -48,7 +48,7 @@ class Payload {
   };
 
   static constexpr size_t kSmall = 15;
-  static constexpr size_t kWorthReading = 4096;  // smaller ones are always in memory
+  static constexpr size_t kWorthReading = 4096;  // smaller messages are always in memory
   std::shared_ptr<const Large> large_;
   char small_[kSmall];
   uint8_t size_ = 0;

@@ -1,4 +1,4 @@
-// MT19937 after Matsumoto and Nishimura, and what CPython's random module makes of it.
+// MT19937 after Matsumoto and Nishimura, with the functions of CPython's random module on top.
 #include "compat/python_random.hpp"
 
 #include <bit>

@@ -1,4 +1,5 @@
-// The numbers that Python's random.Random(seed) draws, so that a sample keeps what TensorBoard's keeps.
+// Draws the same numbers as Python's random.Random(seed), so that a sample keeps the same rows as
+// TensorBoard's.
 #pragma once
 
 #include <array>

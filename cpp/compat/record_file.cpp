@@ -1,4 +1,4 @@
-// Reading on in a file: the one walk over records, begun where the last one has ended.
+// Continues reading a file: starts the walk over records where the last one ended.
 #include "compat/record_file.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tbq {
 struct RecordFile::Visitor {
   RecordFile& file;
   const std::function<bool(Bytes, uint64_t)>& take;
-  uint64_t given = 0;  // where the last record that was given ends
+  uint64_t given = 0;  // the end of the last record that was returned
 
   bool records(const Frame* frames, size_t count, uint64_t at) {
     for (size_t i = 0; i < count; ++i) {

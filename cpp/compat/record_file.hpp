@@ -1,4 +1,4 @@
-// The records of one file, given once each, however often and in what pieces it is read while it grows.
+// The records of one file, each returned once, even if the file is read in many pieces while it grows.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace tbq {
 
-// Threads that use one at the same time take turns.
+// Threads that use one object at the same time take turns.
 class RecordFile {
  public:
   explicit RecordFile(std::string path, uint64_t offset = 0) : path_(std::move(path)), offset_(offset) {}
 
-  // Calls `take` with the payload and the place of each record that has not been given, until it returns
-  // false. An unfinished record at the end, and damage with nothing after it, are looked at again when the
-  // file has grown. A file that is not the one that was read first has nothing new. Returns 0, or an errno.
+  // Calls `take` with the payload and the offset of each new record, until `take` returns false. Checks an
+  // unfinished record at the end, and damage with nothing after it, again when the file has grown. A file
+  // that is not the one that was read first has nothing new. Returns 0, or an errno.
   int read(const std::function<bool(Bytes, uint64_t)>& take);
 
-  // Takes the file that has this name now for the one that was read so far.
+  // Treats the file that has this path now as the one that was read so far.
   void accept_replacement() {
     const std::lock_guard turn(mutex_);
     known_ = false;
@@ -40,7 +40,7 @@ class RecordFile {
     const std::lock_guard turn(mutex_);
     return unfinished_;
   }
-  // Damage that was passed over since the last call: the first places, and how many came after them.
+  // Damage skipped since the last call: the first faults, and the number of further ones.
   std::pair<std::vector<Fault>, uint64_t> take_faults() {
     const std::lock_guard turn(mutex_);
     return {std::exchange(faults_, {}), std::exchange(more_faults_, 0)};
@@ -50,16 +50,16 @@ class RecordFile {
   struct Visitor;
 
   const std::string path_;
-  mutable std::mutex mutex_;  // of all that follow
+  mutable std::mutex mutex_;  // guards all members below
   FileStatus status_;
-  bool known_ = false;      // status_ is that of the file
+  bool known_ = false;      // status_ is valid
   bool stopped_ = false;    // `take` ended the last read
-  uint64_t read_size_ = 0;  // of the file when it was last read to its end
+  uint64_t read_size_ = 0;  // size of the file when it was last read to its end
   uint64_t offset_ = 0;
   uint64_t unfinished_ = 0;
-  uint64_t told_ = 0;  // damage before this has been told
+  uint64_t told_ = 0;  // damage before this offset was already reported
   std::vector<Fault> faults_;
-  uint64_t more_faults_ = 0;  // that are not among them
+  uint64_t more_faults_ = 0;  // faults that are not listed
 };
 
 }  // namespace tbq

@@ -1,4 +1,4 @@
-// The rows of one tag of which at most so many are kept: TensorBoard's reservoir, with the same survivors.
+// The rows of one tag, limited in number: TensorBoard's reservoir, which keeps the same rows.
 #pragma once
 
 #include <algorithm>
@@ -18,18 +18,18 @@
 
 namespace tbq {
 
-// How many rows of each tag are kept; 0 keeps all.
+// The most rows to keep per tag; 0 keeps all.
 struct ReservoirSize {
   uint64_t most = 0;
-  bool keep_last = true;  // the row that came last is always kept
+  bool keep_last = true;  // always keep the last row
 };
 
-// Rows in chunks, so that growing moves nothing. The chunks of different tags begin at different places of a
-// page: twenty of them that grow together would else fight for one set of the cache.
+// Rows in chunks, so that growing moves nothing. The chunks of different tags begin at different offsets in a
+// page: otherwise, twenty chunks that grow together would compete for one set of the cache.
 template <class Row>
 class ChunkedRows {
  public:
-  // Adding needs `memory`; what was added does not.
+  // Adding rows needs `memory`; rows already added do not.
   explicit ChunkedRows(RowMemory& memory) : memory_(&memory) {}
   ChunkedRows(const ChunkedRows& other) : memory_(other.memory_) {
     if (other.empty()) return;
@@ -46,7 +46,7 @@ class ChunkedRows {
     new (at_) Row(std::move(row));
     ++at_;
   }
-  Row& back() { return at_[-1]; }  // after a push_back()
+  Row& back() { return at_[-1]; }  // valid after push_back()
   const Row& operator[](size_t index) const {
     size_t chunk = 0;
     while (index >= count(chunk)) index -= count(chunk++);
@@ -80,7 +80,7 @@ class ChunkedRows {
   static constexpr size_t kFirst = 768 / sizeof(Row);
   static constexpr size_t kLine = RowMemory::kAlignment;
   static constexpr size_t kPlaces = 61;
-  // So that five of them fill a piece.
+  // Five of the largest chunks fill a piece.
   static constexpr size_t kLargest = (RowMemory::kPiece / 5 - kPlaces * kLine) / sizeof(Row);
   struct Chunk {
     std::shared_ptr<std::byte> memory;
@@ -88,7 +88,7 @@ class ChunkedRows {
     size_t capacity;
   };
 
-  // All chunks but the last are full.
+  // All chunks except the last are full.
   size_t count(size_t chunk) const {
     return chunk + 1 < chunks_.size() ? chunks_[chunk].capacity : static_cast<size_t>(at_ - begin_);
   }
@@ -109,7 +109,7 @@ class ChunkedRows {
   void destroy() {
     for (size_t chunk = 0; chunk < chunks_.size(); ++chunk) std::destroy_n(chunks_[chunk].rows, count(chunk));
   }
-  // Makes one chunk of all.
+  // Joins all chunks into one.
   void join() {
     if (chunks_.size() <= 1) return;
     ChunkedRows all(*memory_);
@@ -126,10 +126,10 @@ class ChunkedRows {
 
   RowMemory* memory_;
   std::vector<Chunk> chunks_;
-  Row* begin_ = nullptr;  // of the last chunk
+  Row* begin_ = nullptr;  // start of the last chunk
   Row* at_ = nullptr;
   Row* end_ = nullptr;
-  size_t closed_ = 0;  // rows in the chunks before it
+  size_t closed_ = 0;  // rows in the chunks before the last
 };
 
 // A Row has a `step`.
@@ -138,7 +138,7 @@ class Reservoir {
  public:
   using Rows = ChunkedRows<Row>;
 
-  // `memory` must outlive it, but not the snapshots.
+  // `memory` must outlive the reservoir, but not the snapshots.
   Reservoir(ReservoirSize size, RowMemory& memory) : size_(size), rows_(std::make_shared<Rows>(memory)) {}
 
   void add(Row row) {
@@ -157,7 +157,8 @@ class Reservoir {
     ++seen_;
   }
 
-  // Drops the rows from `step` on; returns how many. How many were seen is scaled as TensorBoard scales it.
+  // Drops the rows from `step` on and returns their number. Scales the number of rows seen, as TensorBoard
+  // does.
   size_t purge(int64_t step) {
     const size_t before = rows_->size();
     own().erase_if([step](const Row& row) { return row.step >= step; });
@@ -167,16 +168,16 @@ class Reservoir {
   }
 
   const Rows& rows() const { return *rows_; }
-  // The rows as they are now; what comes later does not change them.
+  // The current rows; later calls do not change them.
   std::shared_ptr<const Rows> snapshot() const { return rows_; }
 
  private:
-  // The rows, to be changed: others may hold a snapshot of them.
+  // The rows, for changing: copies them first if a snapshot shares them.
   Rows& own() {
-    if constexpr (!std::is_trivially_copyable_v<Row>) {  // of which copies are given
+    if constexpr (!std::is_trivially_copyable_v<Row>) {  // plain rows are handed out as copies
       if (rows_.use_count() > 1) rows_ = std::make_shared<Rows>(*rows_);
-#if !defined(__SANITIZE_THREAD__)                           // which does not know fences
-      std::atomic_thread_fence(std::memory_order_acquire);  // with the one who gave the last snapshot up
+#if !defined(__SANITIZE_THREAD__)                           // ThreadSanitizer does not support fences
+      std::atomic_thread_fence(std::memory_order_acquire);  // pairs with the release of the last snapshot
 #endif
     }
     return *rows_;
@@ -185,7 +186,7 @@ class Reservoir {
   ReservoirSize size_;
   std::shared_ptr<Rows> rows_;
   uint64_t seen_ = 0;
-  std::unique_ptr<PythonRandom> random_;  // as soon as a number is drawn
+  std::unique_ptr<PythonRandom> random_;  // created when the first number is drawn
 };
 
 }  // namespace tbq

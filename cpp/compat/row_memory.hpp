@@ -1,4 +1,4 @@
-// Room for the rows of many tags.
+// Allocates memory for the rows of many tags.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace tbq {
 
-// Gives room in parts of large pieces as soon as there is much of it: fresh pages cost as much as what is
-// written to them. A piece lives as long as any of its parts.
+// Hands out parts of large pieces once there is much to store: fresh pages cost as much as writing to them. A
+// piece lives as long as any of its parts.
 class RowMemory {
  public:
   static constexpr size_t kPiece = size_t{2} << 20;
@@ -39,7 +39,7 @@ class RowMemory {
     return {slab, static_cast<std::byte*>(slab.get())};
   }
 
-  std::shared_ptr<std::byte> piece_;  // the one that is given from
+  std::shared_ptr<std::byte> piece_;  // the piece that parts are taken from
   std::byte* at_ = nullptr;
   size_t left_ = 0;
   size_t taken_ = 0;

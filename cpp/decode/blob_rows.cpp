@@ -1,4 +1,4 @@
-// How the rows of values grow.
+// Grows the rows of values.
 #include "decode/blob_rows.hpp"
 
 #include <algorithm>

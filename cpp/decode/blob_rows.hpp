@@ -1,4 +1,4 @@
-// Values that are not scalars: one row each, which points to their bytes.
+// Rows of values that are not scalars: one row per value, pointing to its bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,27 @@
 
 namespace tbq {
 
-// One value that is not a scalar: its bytes, or where they lie in the file. Lengths are below 2^31, as an
-// event's are.
+// One value that is not a scalar: its bytes, or their position in the file. Lengths are below 2^31, like
+// those of events.
 struct BlobRow {
   int64_t step = 0;
   double wall_time = 0;
   const uint8_t* payload = nullptr;
   const uint8_t* metadata = nullptr;  // this event's own SummaryMetadata, null if it has none
   uint64_t record = 0;                // file offset of the record
-  uint32_t record_length = 0;         // of its payload
+  uint32_t record_length = 0;         // the length of its payload
   uint32_t payload_length = 0;
   uint32_t metadata_length = 0;
-  uint32_t payload_offset = 0;  // inside the record's payload, for deferred rows
+  uint32_t payload_offset = 0;  // the offset inside the record's payload, for deferred rows
   uint32_t file = 0;
   uint32_t run = 0;  // set when the table is made
   uint32_t tag = 0;  // set when the table is made
-  // Of a histogram whose numbers lie in HistogramColumns, where `payload` is the first of them; 0 if it is
-  // the bytes.
+  // The bins of a histogram whose numbers are in HistogramColumns; then `payload` points to the first number.
+  // 0 if `payload` points to the value's bytes.
   uint32_t bins = 0;
-  uint32_t stride = 0;  // doubles from one of these columns to the next
+  uint32_t stride = 0;  // doubles between one of these columns and the next
   ValueField field = ValueField::none;
-  bool deferred = false;  // the payload is at an offset into the record at `record` of the file
+  bool deferred = false;  // the payload is still in the file, at an offset inside the record at `record`
 };
 
 using BlobTable = std::vector<BlobRow, SlabAllocator<BlobRow>>;
@@ -51,7 +51,7 @@ class BlobRows {
   void release(Pool& pool);
 
  private:
-  // The first block grows by copying; each one after it but the last is full.
+  // The first block grows by copying. Later blocks are full, except the last.
   static size_t capacity(const Pool::Block& block) { return block.bytes() / sizeof(BlobRow); }
   BlobRow* at(size_t i) const {
     size_t block = 0;
@@ -65,9 +65,9 @@ class BlobRows {
   void grow(Pool& pool);
 
   std::vector<Pool::Block> blocks_;
-  BlobRow* rows_ = nullptr;  // of the last block
-  size_t used_ = 0;          // in the last block
-  size_t capacity_ = 0;      // of the last block
+  BlobRow* rows_ = nullptr;  // rows of the last block
+  size_t used_ = 0;          // rows used in the last block
+  size_t capacity_ = 0;      // capacity of the last block
   size_t before_ = 0;        // rows in earlier blocks
 };
 

@@ -1,3 +1,4 @@
+// Starts the threads, hands out job numbers, and ends all threads before run() returns.
 #include "decode/crew.hpp"
 
 #include <algorithm>
@@ -16,9 +17,9 @@ bool Crew::run(size_t jobs, unsigned threads, const Job& job, const std::functio
       const std::lock_guard lock(mutex_);
       crew.emplace_back([this, i, jobs, &job] { loop(i, jobs, job); });
       ++running_;
-    } catch (const std::system_error&) {  // the system has no more threads: fewer do it too
+    } catch (const std::system_error&) {  // the system has no more threads: continue with fewer
       break;
-    } catch (...) {  // those that have started must end first
+    } catch (...) {  // the started threads must end first
       fail();
       break;
     }

@@ -1,4 +1,4 @@
-// The threads of the core: they do numbered jobs while the calling thread waits and may be interrupted.
+// The threads of the core: they run numbered jobs while the calling thread waits and can be interrupted.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@ class Crew {
  public:
   using Job = std::function<void(unsigned worker, size_t index)>;
 
-  // Calls job(worker, index) for each index below `jobs`, on up to `threads` threads, or on this one if that
-  // is 0 or the system has none. `tick` is called on this thread, now and then; false stops everything.
-  // Returns false if it was stopped, and throws what a job or `tick` threw, after all threads have ended.
-  // A Crew runs once.
+  // Calls job(worker, index) for each index below `jobs`, on up to `threads` threads, or on this thread if
+  // `threads` is 0 or no thread can be started. Calls `tick` on this thread from time to time; if `tick`
+  // returns false, everything stops. Returns false if it was stopped. Throws what a job or `tick` threw,
+  // after all threads have ended. A Crew runs once.
   bool run(size_t jobs, unsigned threads, const Job& job, const std::function<bool()>& tick = {});
-  // Jobs that take long ask it.
+  // Long jobs check this flag.
   const StopFlag& stop() const { return stop_; }
 
  private:

@@ -1,4 +1,4 @@
-// The driver: files to jobs, jobs to threads, the results joined in order of runs.
+// The driver: turns files into jobs, runs the jobs on threads, and joins the results in the order of runs.
 #include "decode/decode.hpp"
 
 #include <algorithm>
@@ -16,13 +16,13 @@
 namespace tbq {
 namespace {
 
-// How a part of a run is decoded, beside what holds for all of them.
+// How to decode a part of a run, in addition to the options that hold for all parts.
 struct Manner {
   bool careful = false;
-  bool steps = false;                // store the steps of every kind, to count what stays
+  bool steps = false;                // store the steps of every kind, to count the rows that stay
   const Plugins* plugins = nullptr;  // known so far
-  bool again = false;                // the bytes have been counted before
-  std::vector<const Part*> before;   // parts of the same file
+  bool again = false;                // the bytes were already counted as progress
+  std::vector<const Part*> before;   // earlier parts of the same file
 };
 
 class Decoder {
@@ -57,8 +57,8 @@ class Decoder {
  private:
   struct Output {
     std::unique_ptr<Joiner> joiner;
-    std::shared_ptr<Part> part;  // of a split job
-    size_t parts_done = 0;       // of a run's first split job: how many of its jobs are done
+    std::shared_ptr<Part> part;  // for a split job
+    size_t parts_done = 0;       // for a run's first split job: how many of the run's jobs are done
   };
 
   // ---- threads
@@ -95,7 +95,7 @@ class Decoder {
   PartOptions part_options(uint32_t run, const Manner& manner) {
     PartOptions part;
     part.kinds = options_.kinds;
-    if (options_.restarts != Restarts::tensorboard) {  // that rule looks at every step, whatever is asked for
+    if (options_.restarts != Restarts::tensorboard) {  // that policy needs every step, whatever is asked for
       part.first_step = options_.first_step;
       part.last_step = options_.last_step;
     }
@@ -115,8 +115,8 @@ class Decoder {
     return part;
   }
 
-  // The records that start in [begin, limit) of a file; null if there is nothing to decode. `search` looks
-  // for the first record from `begin` on.
+  // Decodes the records that start in [begin, limit) of a file; null if there is nothing to decode. With
+  // `search`, looks for the first record from `begin` on.
   std::shared_ptr<Part> decode_file(Worker& worker, uint32_t index, uint64_t begin, uint64_t limit,
                                     bool search, const Manner& manner) {
     File file;
@@ -132,11 +132,11 @@ class Decoder {
     return part;
   }
 
-  // Decodes a part again, from and to where it was.
+  // Decodes a part again, over the same range.
   std::shared_ptr<Part> decode_again(Worker& worker, const Part& part, const Manner& manner) {
     auto again = decode_file(worker, part.file, part.begin, part.limit, false, manner);
     if (!again) return nullptr;
-    for (auto& entry : part.tags.all) {  // its memory serves the next one
+    for (auto& entry : part.tags.all) {  // the next decode reuses its memory
       entry->scalars.release(worker.pool);
       for (auto& [kind, from] : entry->blobs) from.rows.release(worker.pool);
     }
@@ -166,7 +166,7 @@ class Decoder {
       manner.plugins = &plugins;
       for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
         if (auto part = decode_file(worker, i, specs_[i].begin, specs_[i].limit, false, manner)) {
-          // Most often the first file of a run says all there is to know of its tags.
+          // The first file of a run usually has the metadata of all tags.
           for (const auto& entry : part->tags.all) {
             if (i + 1 < runs_[run + 1] && !entry->metadata.empty()) {
               plugins.try_emplace(entry->tag, entry->metadata[0].parsed->plugin);
@@ -181,7 +181,7 @@ class Decoder {
     output.joiner->finish();
   }
 
-  // The last one of a run's jobs joins what all of them made.
+  // The job of a run that finishes last joins the parts of all its jobs.
   void split_job(Worker& worker, size_t index) {
     const Job& job = jobs_[index];
     outputs_[index].part =
@@ -196,7 +196,7 @@ class Decoder {
     for (size_t i = job.first_job; i < job.last_job; ++i) {
       std::shared_ptr<Part> part = std::move(outputs_[i].part);
       if (!part) continue;
-      // A part counts only if the one before it ended exactly at its start; otherwise the walk from the
+      // A part counts only if the part before it ended exactly at its start. Otherwise the walk from the
       // file's beginning is right, and the part is decoded again from there.
       if (!parts.empty() && parts.back()->file == part->file && parts.back()->stopped != part->begin) {
         if (parts.back()->stopped >= jobs_[i].limit || parts.back()->truncated > 0) continue;
@@ -220,7 +220,7 @@ class Decoder {
     output.joiner->finish();
   }
 
-  // Those of the first `count` parts that are of this file.
+  // The parts of this file among the first `count`.
   static std::vector<const Part*> before(const Parts& parts, size_t count, uint32_t file) {
     std::vector<const Part*> found;
     for (size_t i = 0; i < count; ++i) {
@@ -229,7 +229,7 @@ class Decoder {
     return found;
   }
 
-  // Whether a part might have passed over other records if it had known what the parts before it know.
+  // Whether the part might have skipped other records, had it known what the parts before it know.
   bool knew_too_little(const Part& part, const std::vector<const Part*>& before) const {
     if (before.empty()) return false;
     if (part.in_doubt) return true;
@@ -241,7 +241,7 @@ class Decoder {
     });
   }
 
-  // Decodes parts again that turn out to have been decoded in the wrong manner, then joins all of them.
+  // Decodes parts again if they were decoded with wrong assumptions, then joins all parts.
   void join(Worker& worker, uint32_t run, Parts& parts, Joiner& joiner) {
     const bool by_path = options_.restarts == Restarts::tensorboard;
     Manner manner = first_manner(run);
@@ -254,13 +254,13 @@ class Decoder {
       sessions = order_run(parts, result_.files, by_path);
     };
     verify_passed();
-    // Only now is it sure which session is the first, and so which metadata counts.
+    // Only now is it certain which session is the first, and so which metadata applies.
     Plugins plugins = plugins_of(parts, sessions, options_.known_tags(specs_[runs_[run]].run));
     manner.plugins = &plugins;
     if (decode_again(worker, parts, manner,
                      [&](const Part& part) { return assumed_wrongly(part, plugins); })) {
       sessions = order_run(parts, result_.files, by_path);
-      verify_passed();  // with all plugins known, other records may be passed over
+      verify_passed();  // with all plugins known, other records may be skipped
     }
     if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !stopped()) {
       manner.steps = true;
@@ -273,8 +273,8 @@ class Decoder {
     }
   }
 
-  // Whether a record that was passed over seems older than all that were read: what it says counts only if it
-  // is verified, and when the run began must not depend on what is asked for.
+  // Whether a skipped record seems older than all records that were read. Its time counts only if the record
+  // is verified, and the start of a run must not depend on what is asked for.
   static bool may_begin_earlier(const Parts& parts) {
     TimeSpan times;
     TimeSpan claimed;
@@ -286,7 +286,7 @@ class Decoder {
            (!times.known || !std::isfinite(times.start()) || claimed.start() < times.start());
   }
 
-  // Whether there was one to decode again. Its sessions may be others then: the file may have changed.
+  // Returns whether any part was decoded again. Its sessions may differ then: the file may have changed.
   template <class Which>
   bool decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
     bool any = false;
@@ -312,7 +312,7 @@ class Decoder {
   Crew crew_;
   std::atomic<uint64_t> bytes_done_{0};
   std::atomic<uint64_t> files_done_{0};
-  std::mutex parts_mutex_;  // of Output::parts_done
+  std::mutex parts_mutex_;  // guards Output::parts_done
 };
 
 }  // namespace

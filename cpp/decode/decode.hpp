@@ -1,4 +1,5 @@
-// One call from files to rows: many files, several threads, restarts resolved, rows in order of run and tag.
+// Decodes files to rows in one call: many files, several threads, restarts resolved, rows ordered by run and
+// tag.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,11 @@ namespace tbq {
 
 struct FileSpec {
   std::string path;
-  uint32_t run = 0;  // files of one run are listed together, runs in the order that the rows shall have
-  // The records that start in [begin, limit) count; one must start at `begin`.
+  uint32_t run = 0;  // files of one run are consecutive; runs are in the order of the rows
+  // Only records that start in [begin, limit) are decoded; a record must start at `begin`.
   uint64_t begin = 0;
   uint64_t limit = UINT64_MAX;
-  std::string name = {};  // by which files are ordered, if the path is only that of a copy
+  std::string name = {};  // orders the files, if the path is only that of a copy
 
   const std::string& ordered_by() const { return name.empty() ? path : name; }
   bool is_whole() const { return begin == 0 && limit == UINT64_MAX; }
@@ -41,31 +42,31 @@ using KnownTags = NameMap<KnownTag>;
 
 struct DecodeOptions {
   Kinds kinds = 0;
-  // Of scalars. Without wall_time none is stored, and what is reported of series knows only their first one.
+  // The columns of scalars. Without wall_time no wall time is stored, and series report only their first one.
   ScalarColumns columns = kAllColumns;
   int64_t first_step = INT64_MIN;
   int64_t last_step = INT64_MAX;
   Restarts restarts = Restarts::resume;
   unsigned threads = 1;
   size_t block = BlockReader::kBlock;
-  uint64_t split = uint64_t{16} << 20;  // a file is split for threads into parts of at least this size
-  bool in_place = false;                // start no thread, whatever `threads` says of parts
+  uint64_t split = uint64_t{16} << 20;  // files are split for threads into parts of at least this size
+  bool in_place = false;                // start no thread; `threads` only decides how files are split
   bool defer = false;
-  bool session_tables = false;  // report sessions and segments too
-  bool verify = false;          // check every record, also those of which nothing is wanted
-  bool count = false;  // store nothing; report the rows that the restart policy would keep of every kind
-  bool general_only = false;  // use no fast path: for tests that compare both
-  bool count_bytes = false;   // find the total for `tick` first
-  // What counts for tags of which a run itself says nothing, as for the sessions of a run that are read
-  // apart. By run; a run past the end, or with null, has none.
+  bool session_tables = false;  // also report sessions and segments
+  bool verify = false;          // check every record, even if nothing of it is wanted
+  bool count = false;  // store nothing; report the rows of every kind that the restart policy would keep
+  bool general_only = false;  // disable all fast paths: for tests that compare both
+  bool count_bytes = false;   // compute the total for `tick` first
+  // Metadata for tags without metadata of their own in the run, for example if the sessions of a run are read
+  // separately. One entry per run; a run beyond the end, or with null, has none.
   std::vector<std::shared_ptr<const KnownTags>> known;
   std::function<bool(uint32_t run, std::string_view tag)> select;
-  // Called now and then on the calling thread; false stops everything.
+  // Called from time to time on the calling thread; false stops everything.
   std::function<bool(const Progress&)> tick;
-  // Gives the path of the unpacked file for a gzip or zlib compressed one, or "" if that fails.
+  // Returns the path of the unpacked file for a gzip or zlib file, or "" on failure.
   std::function<std::string(const std::string& path)> inflate;
 
-  // Null if there are none.
+  // Null if the run has none.
   const KnownTags* known_tags(uint32_t run) const { return run < known.size() ? known[run].get() : nullptr; }
 };
 

@@ -1,3 +1,4 @@
+// Subtracts stretches of rows from each other.
 #include "decode/delivered.hpp"
 
 #include <algorithm>

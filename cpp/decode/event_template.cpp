@@ -1,4 +1,4 @@
-// Templates in blocks of sixteen bytes, from the last one to the first.
+// Compares templates in blocks of sixteen bytes, from the last block to the first.
 #include "decode/event_template.hpp"
 
 namespace tbq {

@@ -1,4 +1,5 @@
-// The bytes that the events of a tag share, so that the next one is recognised instead of parsed.
+// Templates: the bytes that all events of a tag share, so that the next event is recognised instead of
+// parsed.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +16,15 @@ struct BlobSeries;
 
 constexpr size_t kLongestTemplate = 512;
 
-// An event of one scalar, from after its step on, in which only the number changes: writers write the same
+// An event with one scalar, from the end of its step on. Only the number changes: writers write the same
 // bytes for a tag each time.
 class ScalarTemplate {
  public:
-  // `bytes` with a float (width 4) or a double (width 8) at `slot`.
+  // Learns `bytes` with a float (width 4) or a double (width 8) at `slot`.
   void learn(Bytes bytes, size_t slot, uint32_t width);
   bool known() const { return width_ > 0; }
 
-  // Whether the `size` bytes before `end` are like it. Fifteen more before them must be readable.
+  // Whether the `size` bytes before `end` match. Fifteen bytes before them must be readable.
   bool fits(const uint8_t* end, size_t size) const {
     if (size != size_) return false;
     for (const Block& block : blocks_) {
@@ -39,7 +40,7 @@ class ScalarTemplate {
   }
 
  private:
-  // Sixteen bytes and which of them count, from the last ones to the first.
+  // Sixteen bytes and a mask of those that count, from the last block to the first.
   struct Block {
     uint64_t want[2] = {};
     uint64_t mask[2] = {};
@@ -50,11 +51,11 @@ class ScalarTemplate {
   uint32_t width_ = 0;
 };
 
-// An event of one value that is not a scalar, from after its step on, in which only the payload changes.
+// An event with one value that is not a scalar, from the end of its step on. Only the payload changes.
 struct BlobTemplate {
   std::string before;
   std::string after;
-  ValueRef value;  // its ranges count from after the step on
+  ValueRef value;  // its ranges are relative to the end of the step
   Kind kind = Kind::others;
   BlobSeries* series = nullptr;
 };

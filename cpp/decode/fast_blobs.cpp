@@ -1,4 +1,4 @@
-// Templates of events around a payload, and how long the columns of histograms are made.
+// Matches events around a payload by template, and sizes the columns of histograms.
 #include "decode/fast_blobs.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace tbq {
 namespace {
 
-// Columns begin with this row of a tag: then it can be told how many more may come.
+// Columns begin at this row of a tag: by then the expected number of rows can be estimated.
 constexpr size_t kFrom = 16;
 constexpr uint64_t kLargestColumns = uint64_t{1} << 20;  // bins
 
@@ -81,8 +81,8 @@ void FastBlobs::append(uint64_t at, uint64_t left, Bytes numbers, BlobSeries& se
   idle_ -= count * HistogramColumns::kBin;
 }
 
-// How many more bins a tag will have, `count` at a time, if it goes on as it did. What is set aside for
-// all tags but not filled is never more than what is left to be read; past that, columns double.
+// The number of further bins to expect for a tag, `count` per row, if it continues at its rate. The room
+// reserved for all tags but not yet filled never exceeds the bytes left to read; beyond that, columns double.
 uint64_t FastBlobs::expected(uint64_t at, uint64_t left, uint64_t count, const BlobSeries& series) const {
   const uint64_t rows = series.rows.size();
   const uint64_t passed = std::max<uint64_t>(at - series.rows.front().record, 1);

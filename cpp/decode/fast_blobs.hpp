@@ -1,5 +1,5 @@
-// The fast path for values that are not scalars: events that repeat a tag's bytes but for wall time, step and
-// payload are not walked, and histograms go straight into columns.
+// The fast path for values that are not scalars. Events that repeat a tag's bytes except for wall time, step
+// and payload are not walked, and histograms go straight into columns.
 #pragma once
 
 #include "decode/part.hpp"
@@ -11,15 +11,15 @@ class FastBlobs {
  public:
   FastBlobs(Part& part, Pool& pool) : part_(part), pool_(pool) {}
 
-  // Remembers the bytes around the payload of an event that holds one value and nothing after it.
+  // Remembers the bytes around the payload of an event with one value and nothing after it.
   static void learn(TagEntry& entry, const ValueRef& value, Bytes event, Kind kind, BlobSeries& series);
 
-  // Whether the event is like it; then `head` and the ranges of `value` are those of this event.
+  // Whether the event matches; then sets `head` and the ranges of `value` for this event.
   static bool fits(const BlobTemplate& known, Bytes event, EventHead& head, ValueRef& value);
 
-  // Puts a histogram of the record at `at`, whose row is the last so far, into columns, and with the first of
-  // them those that came before; false if it is not of the usual make, or its tag has few so far. `left`
-  // bytes are yet to be read.
+  // Puts the histogram of the record at `at`, whose row is the last so far, into columns; the first call for
+  // a tag also moves its earlier histograms there. Returns false if the layout is unusual, or the tag has few
+  // histograms so far. `left` is the number of bytes still to be read.
   bool store_histogram(uint64_t at, uint64_t left, Bytes payload, BlobSeries& series, BlobRow& row);
 
  private:

@@ -1,4 +1,4 @@
-// The decoder's hottest loop, in a file of its own: inlined into another it would lose its registers.
+// The decoder's hottest loop, in its own file: if it were inlined elsewhere, it would lose its registers.
 #include "decode/fast_scalars.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace tbq {
 
 size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& total) {
   TagPredictor<TagEntry> predictor = predictor_;
-  int64_t last = -1;  // no step that read_head gives
+  int64_t last = -1;  // read_head never returns this step
   int64_t min = INT64_MAX;
   int64_t max = INT64_MIN;
   double earliest = HUGE_VAL;
@@ -25,7 +25,7 @@ size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& tot
     const auto rest = static_cast<size_t>(end - p);
     TagEntry* entry = predictor.guess();
     if (!entry || !entry->scalar_template.fits(end, rest)) {
-      if (entry && !entry->scalar_template.known()) break;  // what comes next is most likely not a scalar
+      if (entry && !entry->scalar_template.known()) break;  // the next event is probably not a scalar
       entry = look_up({p, rest});
       if (!entry || !entry->scalar_template.fits(end, rest)) break;
       predictor.correct(entry);
@@ -34,12 +34,12 @@ size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& tot
     if (entry->scalars.open == session_) {
       entry->scalars.append(pool_, step, wall, value);
     } else if (!entry->scalars.segments.is_open(session_)) {
-      break;  // the first of a session may say more
+      break;  // the first event of a session may carry more
     } else if (entry->scalars.skip != session_) {
       store(*entry, step, wall, value);
     }
     predictor.advance(entry);
-    if (step != last) {  // most often many tags share one
+    if (step != last) {  // many tags usually share one step
       last = step;
       min = std::min(min, step);
       max = std::max(max, step);
@@ -54,13 +54,13 @@ size_t FastScalars::store_matching(const Frame* frames, size_t count, Tally& tot
   total.steps.merge({done, first.step, last, min, max});
   if (earliest > 0) {
     total.times.merge({latest > 0, first.wall_time, earliest, latest});
-  } else {  // some wall time is absent, or before 1970
+  } else {  // a wall time is absent, or before 1970
     for (size_t i = 0; i < done; ++i) total.times.add(load_le<double>(frames[i].payload + 1));
   }
   return done;
 }
 
-// The tag of an event of one value, found by its bytes alone.
+// Finds the tag of an event with one value by its bytes alone.
 TagEntry* FastScalars::look_up(Bytes summary) const {
   Cursor cursor(summary);
   Bytes tag;
@@ -70,7 +70,7 @@ TagEntry* FastScalars::look_up(Bytes summary) const {
 void FastScalars::store(TagEntry& entry, int64_t step, double wall, double value) {
   ScalarSeries& series = entry.scalars;
   const bool opened = series.segments.is_open(session_);
-  if (!entry.selected) {  // that there is such a tag is all that is told of it
+  if (!entry.selected) {  // of an unselected tag, only its existence is reported
     if (!opened) series.segments.note(session_, series.rows(), step, wall);
     series.skip = session_;
     return;
@@ -93,7 +93,7 @@ void FastScalars::store(TagEntry& entry, int64_t step, double wall, double value
 void FastScalars::learn(TagEntry& entry, Bytes event, size_t slot, uint32_t width) {
   EventHead head;
   if (!read_head(event, head) || slot < head.size || event.size() - head.size > kLongestTemplate) return;
-  // Nothing but the summary may come after the step: store_matching() would not see it.
+  // Only the summary may follow the step: store_matching() would miss anything else.
   Cursor summary(event.subspan(head.size));
   if (!enter_last(summary, kSummaryKey)) return;
   entry.scalar_template.learn(event.subspan(head.size), slot - head.size, width);

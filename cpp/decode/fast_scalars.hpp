@@ -1,5 +1,5 @@
-// The fast path for scalars: events that repeat a tag's bytes but for wall time, step and number go straight
-// into its columns.
+// The fast path for scalars: events that repeat a tag's bytes except for wall time, step and number go
+// straight into its columns.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tbq {
 
-// What a row of scalar records adds to its session, counted apart from memory that others look at.
+// What consecutive scalar records add to their session, counted in memory that no other thread reads.
 struct Tally {
   StepSpan steps;
   TimeSpan times;
@@ -22,18 +22,17 @@ class FastScalars {
   FastScalars(TagTable& tags, Pool& pool, const PartOptions& options)
       : tags_(tags), pool_(pool), options_(options) {}
 
-  // All that follows belongs to this session of the part.
+  // Everything that follows belongs to this session of the part.
   void enter(uint32_t session) { session_ = session; }
 
-  // Stores the scalars of events that consist of a wall time, perhaps a step, and then the bytes of a tag's
-  // template, as many as there are in a row; returns their number. Nothing has been stored of the event after
-  // them.
+  // Stores the scalars of consecutive events that consist of a wall time, perhaps a step, and the bytes of a
+  // tag's template. Returns their number. Nothing of the next event has been stored.
   size_t store_matching(const Frame* frames, size_t count, Tally& total);
 
-  // One scalar of `entry`, however it was found.
+  // Stores one scalar of `entry`, found by any path.
   void store(TagEntry& entry, int64_t step, double wall, double value);
 
-  // Remembers the bytes of an event that holds one value and nothing after it, with the number at `slot`.
+  // Remembers the bytes of an event with one value and nothing after it, with the number at `slot`.
   static void learn(TagEntry& entry, Bytes event, size_t slot, uint32_t width);
 
   TagPredictor<TagEntry>& predictor() { return predictor_; }

@@ -1,4 +1,4 @@
-// Empty files, Git-LFS pointers and compressed files are told by their first bytes.
+// Recognises empty files, Git-LFS pointers and compressed files by their first bytes.
 #include "decode/file_opener.hpp"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// Damage, sessions, steps and times of a file, part after part.
+// Combines the damage, sessions, steps and times of a file, part after part.
 #include "decode/file_report.hpp"
 
 namespace tbq {
 namespace {
 
-// The damage of the next part of a file. What came before and after it may lie in other parts.
+// Adds the damage of the next part of a file. The events before and after a fault may be in other parts.
 void add_faults(FileReport& report, const Part& part, const int64_t* before) {
   if (part.has_event) {
     for (auto fault = report.faults.rbegin(); fault != report.faults.rend() && !fault->has_after; ++fault) {
@@ -29,8 +29,8 @@ void add_faults(FileReport& report, const Part& part, const int64_t* before) {
 }  // namespace
 
 void report_file(uint32_t index, const Parts& parts, FileReport& report) {
-  const int64_t* last_step = nullptr;  // of the session so far
-  bool empty = true;                   // nothing has been found in it
+  const int64_t* last_step = nullptr;  // the last step of the session so far
+  bool empty = true;                   // the session has no content so far
   for (const auto& part : parts) {
     if (part->file != index) continue;
     report.records += part->records;

@@ -1,11 +1,11 @@
-// What the parts of a file say of it together.
+// Combines the findings of a file's parts into its report.
 #pragma once
 
 #include "decode/sessions.hpp"
 
 namespace tbq {
 
-// Adds what the parts of file `index` found to its report.
+// Adds the findings of the parts of file `index` to its report.
 void report_file(uint32_t index, const Parts& parts, FileReport& report);
 
 }  // namespace tbq

@@ -1,4 +1,4 @@
-// Whole cache lines of each column, written past the caches.
+// Writes entire cache lines of each column past the caches.
 #include "decode/histogram_columns.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace tbq {
 namespace {
 
-// Writes a whole cache line past the caches: what is only written need not be fetched first, which is half of
-// the cost of writing many columns at a time.
+// Writes an entire cache line past the caches. Lines that are only written then need not be fetched first,
+// which is half the cost of writing many columns at once.
 inline void stream_line(double* to, const double* from) {
 #ifdef TBQ_STREAM
   for (size_t i = 0; i < 8; i += 2) _mm_stream_pd(to + i, _mm_load_pd(from + i));
@@ -23,7 +23,7 @@ inline void stream_line(double* to, const double* from) {
   std::memcpy(to, from, 8 * sizeof(double));
 #endif
 }
-// Lines written that way are there for other threads from here on.
+// Makes lines written that way visible to other threads.
 inline void stream_end() {
 #ifdef TBQ_STREAM
   _mm_sfence();
@@ -41,7 +41,7 @@ Bytes HistogramColumns::numbers(Bytes tensor) {
       view.content.size() % sizeof(double) != 0 || view.content.size() / sizeof(double) != view.count) {
     return {};
   }
-  // Fields after the numbers could change what they mean.
+  // Fields after the numbers could change their meaning.
   if (view.content.data() + view.content.size() != tensor.data() + tensor.size()) return {};
   head_ = as_text(tensor.first(tensor.size() - view.content.size()));
   size_ = tensor.size();

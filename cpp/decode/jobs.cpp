@@ -1,4 +1,4 @@
-// Large files are split, small runs put together.
+// Splits large files into several jobs and combines small runs into one.
 #include "decode/jobs.hpp"
 
 #include <algorithm>
@@ -6,7 +6,8 @@
 namespace tbq {
 namespace {
 
-// Consecutive small runs become one job, so that their rows are packed together: a few jobs per thread.
+// Combines consecutive small runs into one job, so that their rows are packed together: a few jobs per
+// thread.
 std::vector<Job> group_small_runs(std::vector<Job> jobs, unsigned threads) {
   if (jobs.size() <= threads) return jobs;
   const size_t most = std::max<size_t>(1, jobs.size() / (threads == 1 ? 1 : threads * 8));
@@ -22,7 +23,7 @@ std::vector<Job> group_small_runs(std::vector<Job> jobs, unsigned threads) {
   return grouped;
 }
 
-// Split jobs of one run know one another.
+// Tells the split jobs of one run about each other.
 void link_split_jobs(std::vector<Job>& jobs) {
   for (size_t first = 0; first < jobs.size();) {
     size_t last = first + 1;
@@ -40,7 +41,7 @@ void link_split_jobs(std::vector<Job>& jobs) {
 
 }  // namespace
 
-// Sizes are asked for only if a split could pay; otherwise each file is opened once, when it is read.
+// Asks for file sizes only if a split could pay off; otherwise each file is opened once, when it is read.
 Plan plan_jobs(const std::vector<FileSpec>& files, const DecodeOptions& options) {
   Plan plan;
   for (size_t i = 0; i < files.size(); ++i) {

@@ -11,7 +11,7 @@ namespace tbq {
 struct Joiner::Source {
   ScalarSeries* scalars = nullptr;
   const BlobSeries* blobs = nullptr;
-  size_t part = 0;  // a session may run through several parts of its file
+  size_t part = 0;  // a session may continue through several parts of its file
   const std::vector<Segment>& segments() const {
     return scalars ? scalars->segments.all : blobs->segments.all;
   }
@@ -97,7 +97,7 @@ bool Joiner::add(uint32_t run, const Parts& parts, const RunSessions& sessions, 
   return true;
 }
 
-// Whether something of a tag may have become visible, or stopped to be.
+// Whether rows of a tag may have become visible or invisible.
 bool Joiner::is_new(std::span<const TagOfPart> entries, const Parts& parts) const {
   if (!delivery_ || delivery_->all || delivery_->stale.contains(entries[0].entry->tag)) return true;
   return std::any_of(entries.begin(), entries.end(), [&](const TagOfPart& entry) {
@@ -105,14 +105,15 @@ bool Joiner::is_new(std::span<const TagOfPart> entries, const Parts& parts) cons
   });
 }
 
-// Of what nobody asked for only the existence is known: large records of it may have been passed over.
+// Of values that were not asked for, only the existence is known: large records of them may have been
+// skipped.
 bool Joiner::counted(const SeriesReport& report) const {
   if (options_.count) return report.selected;
   if (options_.session_tables || options_.verify) return true;
   return report.selected && (options_.kinds & bit(report.kind)) != 0;
 }
 
-// The series of one tag, one for each kind of its values.
+// Adds the series of one tag, one per kind of its values.
 void Joiner::add_series(std::span<const TagOfPart> entries, uint32_t run, const RunSessions& sessions) {
   SeriesReport report;
   report.run = run;
@@ -196,7 +197,7 @@ bool rising(const std::vector<Place>& places, StepOf&& step_of) {
 }
 
 // Calls keep(place, begin, end) for each stretch of stored rows that stays, in order. `step_of(place, row)`
-// gives a stored row's step. False if rows that are not stored would have to go.
+// returns a stored row's step. Returns false if rows that are not stored would have to be dropped.
 template <class StepOf, class Keep>
 bool resolve(const DecodeOptions& options, const std::vector<Place>& places, const RunSessions& sessions,
              SeriesReport& report, StepOf&& step_of, Keep&& keep) {
@@ -267,7 +268,7 @@ bool resolve(const DecodeOptions& options, const std::vector<Place>& places, con
   return true;
 }
 
-// What is seen of a series: all of it, or with `count` what stays. Rows that are all kept need not be stored.
+// Counts the rows of a series that stay. If a segment keeps all its rows, they need not be stored.
 template <class RowOf>
 void count_rows(const Place& place, uint64_t begin, uint64_t end, SeriesReport& report, RowOf&& row_of) {
   const Segment& segment = *place.ref.segment;
@@ -281,7 +282,7 @@ void count_rows(const Place& place, uint64_t begin, uint64_t end, SeriesReport& 
   }
 }
 
-// Gives what was not given before, and retracts what is not visible any more.
+// Delivers rows that were not delivered before, and retracts rows that are no longer visible.
 template <class StepOf, class Give, class RowOf>
 void deliver(Delivery& delivery, const DecodeOptions& options, const std::vector<Place>& places,
              const RunSessions& sessions, SeriesReport& report, StepOf&& step_of, Give&& give,
@@ -292,8 +293,8 @@ void deliver(Delivery& delivery, const DecodeOptions& options, const std::vector
     if (begin < end && !hidden) visible[static_cast<size_t>(&place - places.data())].push_back({begin, end});
   });
   for (size_t i = 0; i < places.size(); ++i) {
-    Stretches& before = delivery.delivered[places[i].ref.segment];  // stays where it is
-    if (!delivery.silent && before.empty()) {                       // most are new
+    Stretches& before = delivery.delivered[places[i].ref.segment];  // the reference stays valid
+    if (!delivery.silent && before.empty()) {                       // most rows are new
       for (const Stretch& stretch : visible[i]) give(places[i], stretch.begin, stretch.end);
     } else if (!delivery.silent) {
       for (const Stretch& stretch : minus(visible[i], before)) give(places[i], stretch.begin, stretch.end);
@@ -316,7 +317,7 @@ void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, con
   const std::vector<Place> places = place_segments(sources, sessions);
   if (options_.session_tables)
     report_segments(series.size(), session_base_, places, sessions, segment_reports);
-  if (options_.count && !counted(report)) return;  // its rows are not stored, so none could be told to stay
+  if (options_.count && !counted(report)) return;  // its rows are not stored
   const auto row_of = [&](const Place& place, uint64_t row) {
     return sources[place.source].scalars->row(row);
   };
@@ -348,7 +349,7 @@ void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, con
                         });
 }
 
-// Room for the rows of a run.
+// Reserves room for the rows of a run.
 void Joiner::reserve_blobs(const Parts& parts) {
   if (options_.count || delivery_) return;
   size_t rows[kKindCount] = {};

@@ -1,4 +1,4 @@
-// From the decoded parts of a run to its rows, tag by tag, with restarts resolved.
+// Turns the decoded parts of a run into rows, tag by tag, with restarts resolved.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,18 @@
 
 namespace tbq {
 
-// What one thread has made so far: rows of consecutive runs, and the series they belong to.
+// The output of one thread so far: rows of consecutive runs, and their series.
 class Joiner {
  public:
-  // The memory of parts is taken from them, unless it is kept because they will be joined again.
+  // Takes the memory of the parts, unless the parts are kept because they will be joined again.
   Joiner(const DecodeOptions& options, Pool& pool, bool keeps_parts = false)
       : options_(options), pool_(pool), keeps_parts_(keeps_parts), packer_(pool, keeps_parts) {}
 
-  // From now on only rows that are new are given; null for all rows. Parts must be kept.
+  // From now on, returns only rows that are new; null for all rows. Parts must be kept.
   void set_delivery(Delivery* delivery) { delivery_ = delivery; }
 
-  // Adds the rows of a run. False if they must be counted, and the parts have stored no steps: then
-  // nothing was added. If they have (`stored`), steps that are not there were not asked for.
+  // Adds the rows of a run. Returns false, and adds nothing, if the rows must be counted but the parts stored
+  // no steps. With `stored` they did: a step that is missing was not asked for.
   bool add(uint32_t run, const Parts& parts, const RunSessions& sessions, bool stored = false);
   void finish() { packer_.finish(); }
 
@@ -48,13 +48,13 @@ class Joiner {
   Pool& pool_;
   Delivery* delivery_ = nullptr;
   bool keeps_parts_;
-  uint32_t session_base_ = 0;  // where this run's sessions begin in the report
-  bool uncounted_ = false;     // rows were dropped that nobody has stored
+  uint32_t session_base_ = 0;  // index of this run's first session in the report
+  bool uncounted_ = false;     // rows were dropped that are not stored
   bool blobs_kept_ = false;
   ScalarPacker packer_;
 };
 
-// Adds what a Joiner has made to a result; its runs come after those that are there.
+// Appends the rows of a Joiner to a result, after the runs that it already has.
 void append_rows(Result& to, Joiner& from);
 
 }  // namespace tbq

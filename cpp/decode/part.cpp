@@ -1,5 +1,5 @@
-// The decoder's loop: verified records in batches, fast paths for what repeats, a general one for everything
-// else, and past damage.
+// The decoder's loop: verified records in batches, fast paths for repeating events, a general path for the
+// rest, past damage.
 #include "decode/part.hpp"
 
 #include "decode/part_decoder.hpp"
@@ -58,8 +58,8 @@ void PartDecoder::passed(uint64_t bytes) {
   if (options_.progress) options_.progress->fetch_add(bytes, std::memory_order_relaxed);
 }
 
-// An event like the last one of the tag that is expected, but for its payload. False if it is anything else;
-// then nothing has been taken from it.
+// Stores an event that repeats the last event of the expected tag except for its payload. Returns false, and
+// takes nothing, if it is anything else.
 bool PartDecoder::fast_blob(uint64_t at, Bytes payload) {
   TagEntry* entry = scalars_.predictor().guess();
   EventHead head;
@@ -70,7 +70,7 @@ bool PartDecoder::fast_blob(uint64_t at, Bytes payload) {
   }
   const BlobTemplate& known = *entry->blob_template;
   BlobSeries& series = *known.series;
-  if (!series.segments.is_open(session_)) return false;  // the first of a session may say more
+  if (!series.segments.is_open(session_)) return false;  // the first event of a session may carry more
   event_.step = head.step;
   event_.wall_time = head.wall_time;
   note_record(event_.wall_time);

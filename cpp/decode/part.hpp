@@ -1,4 +1,4 @@
-// Decoding of one part of one file (most often all of it): records, events, and what is kept of them.
+// Decodes one part of one file (usually the entire file): records, events, and what is kept of them.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace tbq {
 
-// The step of the SessionLog.START in a session: the least, if there are several.
+// The step of the SessionLog.START in a session: the smallest, if there are several.
 struct StartStep {
   bool known = false;
   int64_t step = 0;
@@ -34,8 +34,8 @@ struct StartStep {
   }
 };
 
-// The first record of a session after its headers (file_version and SessionLog.START): a writer that opens
-// its file late dates the headers after it.
+// The first record of a session after its headers (file_version and SessionLog.START). A writer that opens
+// its file late gives the headers a later time.
 struct FirstEvent {
   bool known = false;
   double wall_time = 0;
@@ -45,9 +45,9 @@ struct FirstEvent {
   }
 };
 
-// From an event file's start, or a further file_version record in it, to the next.
+// A session: from an event file's start, or a later file_version record in it, to the next.
 struct Session {
-  uint64_t offset = 0;     // of its first record
+  uint64_t offset = 0;     // the offset of its first record
   bool continues = false;  // it began in an earlier part of the file
   bool headed = false;     // its file_version was found
   uint64_t records = 0;
@@ -63,36 +63,36 @@ using Plugins = NameMap<std::string>;
 struct Part;
 
 struct PartOptions {
-  Kinds kinds = 0;  // whose rows are stored
+  Kinds kinds = 0;  // kinds whose rows are stored
   int64_t first_step = INT64_MIN;
   int64_t last_step = INT64_MAX;
-  bool defer = false;       // keep only where large payloads lie
+  bool defer = false;       // keep only the positions of large payloads
   bool steps_only = false;  // store the steps and times of values, not their bytes
-  // Verify every record, and count each of them. Otherwise a large record of which nothing is wanted may be
-  // passed over unread; it then counts for nothing.
+  // Verify and count every record. Otherwise, a large record may be skipped unread if nothing of it is
+  // wanted; it then does not count.
   bool careful = false;
-  bool general_only = false;  // use no fast path: for tests that compare both
+  bool general_only = false;  // disable all fast paths: for tests that compare both
   uint32_t run = 0;
   const Plugins* plugins = nullptr;  // known from elsewhere in the run
-  // The parts of the same file before this one, if they are known: what they say of tags counts here too.
+  // The parts of the same file before this one, if they are known: their knowledge of tags applies here too.
   std::vector<const Part*> before = {};
-  // Asked once for each new tag; empty takes all.
+  // Called once for each new tag; empty selects all.
   const std::function<bool(uint32_t run, std::string_view tag)>* select = nullptr;
   const StopFlag* stop = nullptr;
-  std::atomic<uint64_t>* progress = nullptr;  // grows by the bytes passed
+  std::atomic<uint64_t>* progress = nullptr;  // grows by the number of bytes processed
 };
 
 struct Part {
   uint32_t file = 0;
   uint64_t begin = 0;
   uint64_t limit = 0;      // records that start at or after it belong to the next part
-  uint64_t stopped = 0;    // the first byte after the last record, where the next part must begin
-  uint64_t settled = 0;    // up to here nothing changes when the file grows
-  uint64_t end = 0;        // of the file, as far as it could be read
+  uint64_t stopped = 0;    // one past the last record, where the next part must begin
+  uint64_t settled = 0;    // bytes appended to the file cannot change anything before this offset
+  uint64_t end = 0;        // the end of the file, as far as it could be read
   uint64_t truncated = 0;  // bytes of an unfinished record at the end
   uint64_t records = 0;
-  uint64_t passed = 0;  // large records that were passed over unverified
-  TimeSpan claimed;     // their wall times, if their heads are sound
+  uint64_t passed = 0;  // large records that were skipped unverified
+  TimeSpan claimed;     // their wall times, if their heads are valid
   uint64_t bytes_read = 0;
   int error = 0;  // errno of a failed read
   std::string writer;
@@ -100,19 +100,19 @@ struct Part {
   std::vector<Session> sessions;
   std::vector<Fault> faults;
   FaultLimit listed;         // of them
-  uint64_t more_faults = 0;  // beyond those listed
+  uint64_t more_faults = 0;  // further faults that are not listed
   uint64_t lost_bytes = 0;
   bool has_event = false;
-  int64_t first_event_step = 0;  // of the first event that counts
-  bool in_doubt = false;         // the walk from the file's start may pass over damage that is listed here
-  // Tags of damaged records whose kind could not be known: a reason to decode again, and no other.
+  int64_t first_event_step = 0;  // the step of the first event that counts
+  bool in_doubt = false;         // the walk from the file's start may skip damage that is listed here
+  // Tags of damaged records with an unknown kind. Their only use: deciding whether to decode again.
   NameSet unsure;
   TagTable tags;
   Arena arena;
-  std::vector<std::shared_ptr<void>> slabs;  // of columns that rows point to
+  std::vector<std::shared_ptr<void>> slabs;  // own the columns that rows point to
 };
 
-// Decodes the records that start in [begin, limit) of `file`, where a record must start at `begin`.
+// Decodes the records that start in [begin, limit) of `file`; a record must start at `begin`.
 void decode_part(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options,
                  uint64_t begin, uint64_t limit, Part& out);
 

@@ -1,6 +1,5 @@
-// The decoder of one part: what the walk over its records comes by, turned into rows. Its three jobs have a
-// file each: the loop (part.cpp), the values of an event (part_values.cpp), and records that are large
-// (part_large.cpp).
+// The decoder of one part: turns the records that the walker finds into rows. It has three files: the loop
+// (part.cpp), the values of an event (part_values.cpp), and large records (part_large.cpp).
 #pragma once
 
 #include <cstdint>
@@ -17,18 +16,18 @@
 
 namespace tbq {
 
-// The bytes of an event: in memory, or still in the file.
+// The bytes of an event, in memory or in the file.
 class EventBytes {
  public:
   explicit EventBytes(Bytes memory) : memory_(memory), size_(memory.size()) {}
   explicit EventBytes(FileSource& source) : source_(&source), size_(source.size()) {}
 
-  // Empty if the file does not have them any more.
+  // Empty if the file no longer has these bytes.
   Bytes of(Range range) const { return source_ ? read(range) : memory_.subspan(range.offset, range.length); }
   uint64_t size() const { return size_; }
-  // All of them; empty if they are in the file.
+  // All bytes; empty if they are in the file.
   Bytes memory() const { return memory_; }
-  // Calls `take` with each value of the event that they are.
+  // Calls `take` with each value of the event that these bytes are.
   template <class Take>
   void each_value(EventRef& event, Take&& take) const {
     if (source_) return tbq::each_value(*source_, event, take);
@@ -43,10 +42,10 @@ class EventBytes {
   uint64_t size_;
 };
 
-// The tag of a value, which that of a value in the Event itself is only given.
+// The value's tag. A value in the Event itself has a fixed one.
 std::string_view tag_of(const ValueRef& value, const EventBytes& bytes);
 
-// The lead_bit() of its message; 0 if that is empty.
+// The lead_bit() of the value's message; 0 if the message is empty.
 uint64_t lead_of(const ValueRef& value, const EventBytes& bytes);
 
 class PartDecoder {
@@ -54,7 +53,7 @@ class PartDecoder {
   PartDecoder(const File& file, BlockReader& reader, Pool& pool, const PartOptions& options, Part& out);
   void run(uint64_t begin, uint64_t limit);
 
-  // What the walk comes by; see RecordWalker.
+  // The functions that RecordWalker calls.
   bool records(const Frame* frames, size_t count, uint64_t at);
   Large large(uint64_t at, uint64_t length);
   bool large_record(uint64_t at, uint64_t length, Bytes payload);
@@ -63,8 +62,7 @@ class PartDecoder {
   void passed(uint64_t bytes);
 
  private:
-  // The fast paths count nothing but values: the first event of a session, and the first after damage, say
-  // more.
+  // The fast paths only store values: the first event of a session, and the first after damage, carry more.
   bool fast() const {
     return !after_fault_ && now_->times.known && now_->first_event.known && !options_.general_only;
   }
@@ -80,7 +78,7 @@ class PartDecoder {
   }
   void finish();
 
-  // ---- part_values.cpp: the event in event_, found in the record at `at`
+  // ---- part_values.cpp: the event in event_, from the record at `at`
   void add_event(uint64_t at, const EventBytes& bytes);
   void add_value(uint64_t at, const ValueRef& value, const EventBytes& bytes);
   bool add_scalar_tensor(TagEntry& entry, const ValueRef& value, const EventBytes& bytes);
@@ -101,9 +99,9 @@ class PartDecoder {
 
   // ---- part_large.cpp
   enum class Use {
-    none,  // it may be passed over: what it says agrees with what is known
-    tags,  // nothing but what it says of its tags, if it is verified
-    rows,  // rows, or what only a verified record can say
+    none,  // it may be skipped: it agrees with what is known
+    tags,  // only what it says about its tags, once it is verified
+    rows,  // rows, or facts that only a verified record can state
   };
   Use use_of(uint64_t at, uint64_t length);
   bool yields_row(const ValueRef& value, const EventBytes& bytes);
@@ -120,12 +118,12 @@ class PartDecoder {
   uint32_t session_ = 0;
   Session* now_ = nullptr;
   bool after_fault_ = false;
-  size_t open_fault_ = 0;  // the first fault that no event has followed yet
+  size_t open_fault_ = 0;  // the first fault with no event after it yet
   FastScalars scalars_;
   FastBlobs blobs_;
   RecordWalker<PartDecoder> walker_;
   EventRef event_;
-  bool unsure_ = false;  // the kind of a value in the large record at hand is not known
+  bool unsure_ = false;  // the current large record has a value of unknown kind
 };
 
 }  // namespace tbq

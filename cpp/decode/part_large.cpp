@@ -1,4 +1,4 @@
-// Large records: whether they must be read, and what is learnt of those that are not.
+// Handles large records: decides whether they must be read, and learns tags from those that are not.
 #include <algorithm>
 
 #include "decode/part_decoder.hpp"
@@ -6,11 +6,11 @@
 namespace tbq {
 namespace {
 
-constexpr uint64_t kHeldRecord = uint64_t{1} << 20;  // a record up to this size is held in memory
+constexpr uint64_t kHeldRecord = uint64_t{1} << 20;  // records up to this size are held in memory
 
 }  // namespace
 
-// A large record is passed over if nothing of it is wanted, else all of it is read and verified.
+// Skips a large record if nothing of it is wanted; otherwise all of it is read and verified.
 Large PartDecoder::large(uint64_t at, uint64_t length) {
   unsure_ = false;
   if (!options_.careful) {
@@ -48,7 +48,7 @@ bool PartDecoder::large_record(uint64_t at, uint64_t length, Bytes payload) {
   return true;
 }
 
-// The tags that a damaged record seems to name.
+// Records the tags that a damaged record seems to name.
 void PartDecoder::refused(uint64_t at, uint64_t length) {
   if (!unsure_) return;
   event_.clear();
@@ -58,16 +58,16 @@ void PartDecoder::refused(uint64_t at, uint64_t length) {
   for (const ValueRef& value : event_.values) part_.unsure.emplace(tag_of(value, bytes));
 }
 
-// Whether all but the payloads of the event just walked is small, and its values are few.
+// Whether the event just walked has few values and is small apart from its payloads.
 bool PartDecoder::tags_readable() const {
   return !event_.more && std::all_of(event_.values.begin(), event_.values.end(), [](const ValueRef& value) {
     return value.tag.length <= kLargeRecord && value.metadata.length <= kLargeRecord;
   });
 }
 
-// What an unverified record is good for, as far as it can be told without reading its payloads. It must not
-// depend on where the part begins: a record that the walk from the file's start would pass over counts for
-// nothing here either.
+// What an unverified record is good for, as far as this is known without reading its payloads. The answer
+// must not depend on where the part begins: a record that the walk from the file's start would skip must not
+// count here either.
 PartDecoder::Use PartDecoder::use_of(uint64_t at, uint64_t length) {
   event_.clear();
   FileSource source(reader_, at + kHeader, length);
@@ -75,19 +75,19 @@ PartDecoder::Use PartDecoder::use_of(uint64_t at, uint64_t length) {
       event_.has_file_version || event_.session_start || event_.writer.length > 0) {
     return Use::rows;
   }
-  if (part_.begin == 0 && part_.records == 0) return Use::rows;  // when the run began is of use to all
+  if (part_.begin == 0 && part_.records == 0) return Use::rows;  // all readers need the start of the run
   const EventBytes bytes(source);
   for (const ValueRef& value : event_.values) {
     if (yields_row(value, bytes)) return Use::rows;
   }
-  // Before leads_on(), which reads elsewhere: the window would have to come back.
+  // Before leads_on(), which reads elsewhere and would move the window away.
   const bool agreed = std::all_of(event_.values.begin(), event_.values.end(),
                                   [&](const ValueRef& value) { return agrees(value, bytes); });
   if (!leads_on(at, at + kOverhead + length)) return Use::rows;
   return agreed ? Use::none : Use::tags;
 }
 
-// Whether a value is wanted, or may be, if what it says is true.
+// Whether a value is wanted, or may be, if its claims are true.
 bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes) {
   const std::string tag(tag_of(value, bytes));
   const TagEntry* entry = part_.tags.find(tag);
@@ -111,14 +111,14 @@ bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes) {
   return wants(kind) || (refusable && wants(Kind::tensors));
 }
 
-// Whether what an unverified value says agrees with what verified ones of its tag said, so that damage must
-// have hit two places for it to be something else. The name of a tag alone decides nothing: that the tag is
-// not selected, or that its tensors are of a kind that is not wanted, counts only in a verified record.
+// Whether an unverified value agrees with the verified values of its tag, so that damage must have hit two
+// places to make it something else. The name of a tag decides nothing alone: that the tag is not selected, or
+// that its tensors have an unwanted kind, counts only in a verified record.
 bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
-  if (!untagged_name(value.field).empty()) return false;  // one key says all of it
+  if (!untagged_name(value.field).empty()) return false;  // a single key would decide everything
   const std::string tag(tag_of(value, bytes));
   TagEntry* here = part_.tags.find(tag);
-  const TagEntry* known = nullptr;  // the one that knows most: of this session's metadata
+  const TagEntry* known = nullptr;  // the entry that knows most: with this session's metadata
   uint16_t fields = 0;
   uint64_t leads = 0;
   Kinds kinds = 0;
@@ -132,10 +132,9 @@ bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
   for (const Part* part : options_.before) add(part->tags.find(tag));
   add(here);
   if (!known || (fields >> static_cast<unsigned>(value.field) & 1) == 0) return false;
-  if ((lead_of(value, bytes) & ~leads) != 0)
-    return false;  // a message of another type, in a field of this one
+  if ((lead_of(value, bytes) & ~leads) != 0) return false;  // a message of another type in this field
   if ((kinds & options_.kinds) != 0) return false;
-  if (here) here->passed = true;  // or it will be, if all else agrees
+  if (here) here->passed = true;  // set even if another check below fails
   if (value.has_metadata) {
     const bool told = known == here ? knows_metadata(*here) : session_ == 0 && !known->metadata.empty();
     if (!told) return false;
@@ -145,17 +144,17 @@ bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
     return parse_metadata(metadata, parsed) && parsed.plugin == known->plugin;
   }
   if (value.field != ValueField::tensor) return true;
-  constexpr Kinds kNeverLarge = bit(Kind::scalars) | bit(Kind::logs);  // among tensors
+  constexpr Kinds kNeverLarge = bit(Kind::scalars) | bit(Kind::logs);  // as tensors
   return (options_.kinds & ~kNeverLarge) == 0 && value.payload.length > kLargeRecord;
 }
 
-// Whether a record or the end of the file follows at `next`, and no small record seems to end there: bytes
-// that were cut out of this one would let its length lead past records that stand inside it now.
+// Whether a record or the end of the file follows at `next`, and no small record seems to end there. If bytes
+// were cut out of this record, its length would lead past records that are now inside it.
 bool PartDecoder::leads_on(uint64_t at, uint64_t next) {
   const uint64_t from = std::max(at + kHeader, next - std::min<uint64_t>(next, kLargeRecord + kOverhead));
   const uint8_t* data = reader_.view(from, static_cast<size_t>(next - from));
   if (!data) return false;
-  static_assert(kLargeRecord < 1 << 16);  // so the last six bytes of a small record's length are zeros
+  static_assert(kLargeRecord < 1 << 16);  // so the upper six bytes of a small record's length are zeros
   for (uint64_t offset = 0; offset + kOverhead <= next - from;) {
     if (data[offset + 7] != 0) {
       offset += 6;
@@ -171,7 +170,7 @@ bool PartDecoder::leads_on(uint64_t at, uint64_t next) {
   return walker_.recovery().followed(next);
 }
 
-// What the verified record at `at` says of its tags, of whose values nothing is wanted.
+// Learns the tags of the verified record at `at`, although none of its values is wanted.
 void PartDecoder::learn_tags(uint64_t at, uint64_t length) {
   event_.clear();
   FileSource source(reader_, at + kHeader, length);

@@ -1,4 +1,4 @@
-// The general way from an event to rows: every value, whatever it is.
+// The general path from an event to rows, for every kind of value.
 #include <algorithm>
 
 #include "decode/part_decoder.hpp"
@@ -7,12 +7,12 @@
 namespace tbq {
 namespace {
 
-// Whether the plugin of its tag decides the kind of a value.
+// Whether the plugin of the tag decides the value's kind.
 bool kind_by_plugin(const ValueRef& value) {
   return value.field == ValueField::tensor || value.field == ValueField::none;
 }
 
-// dtype is the first field that any writer writes; a few bytes are enough to see it.
+// dtype is the first field that any writer writes, so a few bytes are enough.
 uint64_t dtype_number(const ValueRef& value, const EventBytes& bytes) {
   constexpr uint8_t kDtypeKey = schema::key(schema::Tensor::dtype, Wire::varint);
   const Bytes head = bytes.of({value.payload.offset, std::min<uint64_t>(value.payload.length, 4)});
@@ -36,7 +36,7 @@ std::string_view tag_of(const ValueRef& value, const EventBytes& bytes) {
   return name.empty() ? as_text(bytes.of(value.tag)) : name;
 }
 
-// If the bytes are in the file, values that would be stored are kept as references.
+// If the bytes are in the file, values to be stored are kept as references.
 void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
   if (event_.has_file_version && (part_.begin > 0 || part_.records + part_.passed > 0)) {
     Session session;
@@ -70,7 +70,7 @@ void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes
   scalars_.predictor().follow(&entry);
   if (value.field == ValueField::simple_value) {
     scalars_.store(entry, event_.step, event_.wall_time, value.scalar);
-    // A number that ends the event, after its key, with nothing else after the tag.
+    // The number ends the event, after its key, and nothing else follows the tag.
     const Bytes event = bytes.memory();
     if (alone(value, bytes) && value.tag.offset + value.tag.length + 5 == event.size() &&
         event[event.size() - 5] == kSimpleValueKey) {
@@ -94,7 +94,7 @@ void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes
   if (!refused && alone(value, bytes)) FastBlobs::learn(entry, value, bytes.memory(), kind, series);
 }
 
-// False if the value is not exactly one number.
+// Returns false if the value is not exactly one number.
 bool PartDecoder::add_scalar_tensor(TagEntry& entry, const ValueRef& value, const EventBytes& bytes) {
   if (value.payload.length > kLargeRecord) return false;
   const ScalarTensor number = scalar_of_tensor(bytes.of(value.payload));
@@ -141,7 +141,7 @@ void PartDecoder::add_blob(uint64_t at, const ValueRef& value, const EventBytes&
   }
 }
 
-// The first metadata of a tag counts for all of its values; it may stand on this one.
+// The first metadata of a tag applies to all of its values; this value may carry it.
 void PartDecoder::learn_metadata(TagEntry& entry, const ValueRef& value, const EventBytes& bytes) {
   entry.fields |= static_cast<uint16_t>(1U << static_cast<unsigned>(value.field));
   entry.leads |= lead_of(value, bytes);
@@ -152,8 +152,8 @@ void PartDecoder::learn_metadata(TagEntry& entry, const ValueRef& value, const E
   }
   if (knows_metadata(entry)) return;
   if (!value.has_metadata) {
-    // A value like those of an earlier session may hold the first metadata of this one: it must not be passed
-    // by.
+    // A value that matches an earlier session's template may carry this session's first metadata. It must not
+    // take the fast path.
     if (!entry.metadata.empty()) entry.forget_templates();
     return;
   }
@@ -174,7 +174,7 @@ void PartDecoder::learn_metadata(TagEntry& entry, const ValueRef& value, const E
   entry.metadata.push_back(std::move(first));
 }
 
-// Whether the event is in memory, and holds this one value and nothing after it.
+// Whether the event is in memory, and has this one value and nothing after it.
 bool PartDecoder::alone(const ValueRef& value, const EventBytes& bytes) const {
   return !bytes.memory().empty() && event_.complete() && event_.values.size() == 1 &&
          value.end == bytes.size();

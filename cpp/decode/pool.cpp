@@ -1,4 +1,4 @@
-// Blocks, carved out of slabs.
+// Carves blocks out of slabs.
 #include "decode/pool.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Pool::Block Pool::acquire(uint32_t rows) {
 }
 
 Pool::Block Pool::first() {
-  constexpr size_t kMostFirst = 4096;  // 24 MB of them
+  constexpr size_t kMostFirst = 4096;  // together 24 MB
   if (!free_[size_class(kFirst)].empty()) return acquire(kFirst);
   return acquire(++firsts_ > kMostFirst ? kSmallest : kFirst);
 }

@@ -11,38 +11,38 @@
 
 namespace tbq {
 
-// Blocks in large slabs, handed out in a few sizes and used again: touching fresh memory costs more than
-// decoding into it. One Pool belongs to one thread at a time.
+// Blocks in large slabs, in a few sizes, recycled: touching fresh memory costs more than decoding into it.
+// One thread at a time may use a Pool.
 class Pool {
  public:
-  // Without wall times rows have two columns. Unless blocks are `recycled`, each is memory of its own, in
-  // which a sanitizer sees every stray access. Those that are kept for long keep no others, if the largest
-  // have a slab each.
+  // Without `walls`, rows have two columns. Unless blocks are `recycled`, each gets its own memory, so that a
+  // sanitizer sees every stray access. With `largest_apart`, the largest blocks get their own slab, so a
+  // long-lived block does not pin others.
   explicit Pool(bool walls = true, bool recycled = !kSanitized, bool largest_apart = false)
       : columns_(walls ? 3 : 2), recycled_(recycled), largest_apart_(largest_apart) {}
 
-  // Columns of `rows` numbers of eight bytes; rows is kSmallest times a power of four, at most kLargest.
+  // Columns of `rows` eight-byte numbers; `rows` is kSmallest times a power of four, at most kLargest.
   struct Block {
     std::shared_ptr<void> slab;
     uint8_t* data = nullptr;
     uint32_t rows = 0;
     uint16_t columns = 0;
-    bool handed = false;  // a table points into it: not to be used again
+    bool handed = false;  // a table points into it: must not be reused
     size_t bytes() const { return columns * stride(rows) * sizeof(double); }
   };
   Block acquire(uint32_t rows);
-  // The first block of a series: of kFirst rows, or of kSmallest once there are very many series.
+  // The first block of a series: kFirst rows, or kSmallest if there are very many series.
   Block first();
   void give_back(Block&& block);
-  // Memory that is not given back, from the same slabs, aligned to 64 bytes.
+  // Memory from the same slabs that is never returned, aligned to 64 bytes.
   Block raw(size_t bytes);
 
   static constexpr uint32_t kSmallest = 16;
   static constexpr uint32_t kFirst = 256;
   static constexpr uint32_t kLargest = 65536;
 
-  // From one column of a block to the next, in rows. A cache line more than the rows need: columns that are
-  // filled in step would otherwise lie a power of two apart, and all fall into one set of the cache.
+  // The distance of a block's columns, in rows: one cache line more than the rows need. Otherwise, columns
+  // that are filled together would be a power of two apart and all fall into one set of the cache.
   static constexpr size_t stride(uint32_t rows) { return rows + (rows < kFirst ? 0U : 8U); }
 
  private:

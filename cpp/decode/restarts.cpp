@@ -1,4 +1,5 @@
-// The restart policies: a later session overtakes what earlier ones logged at or after its first step.
+// Implements the restart policies: a later session replaces what earlier ones logged at or after its first
+// step.
 #include "decode/restarts.hpp"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool 
 }
 
 std::vector<int64_t> start_limits(std::span<const RunSession> ordered) {
-  // For session i: the least START step of the sessions that began after it ended.
+  // For session i: the smallest START step of the sessions that began after it ended.
   std::vector<int64_t> least(ordered.size() + 1, kNoLimit);
   for (size_t i = ordered.size(); i-- > 0;) {
     least[i] = ordered[i].start.known ? std::min(least[i + 1], ordered[i].start.step) : least[i + 1];
@@ -72,7 +73,7 @@ std::vector<int64_t> resume_limits(std::span<const RunSession> ordered, std::spa
                                    std::span<const int64_t> starts) {
   std::vector<int64_t> least(segments.size() + 1, kNoLimit);
   for (size_t i = segments.size(); i-- > 0;) {
-    // Where a session has several segments, its first step is that of the first one.
+    // If a session has several segments, its first step is that of the first segment.
     const bool first = i == 0 || segments[i - 1].session != segments[i].session;
     least[i] = first ? std::min(least[i + 1], segments[i].segment->seen.steps.first) : least[i + 1];
   }

@@ -1,4 +1,4 @@
-// Which rows of a series a restart policy keeps, from what is known of its sessions.
+// Decides which rows of a series a restart policy keeps, from what is known of its sessions.
 #pragma once
 
 #include <cstdint>
@@ -23,29 +23,28 @@ struct RunSession {
   StartStep start;
 };
 
-// One segment of a series, in the order of the run; `steps` are those of its stored rows.
+// One segment of a series, in the order of the run; `steps` are the steps of its stored rows.
 struct SegmentRef {
   const Segment* segment = nullptr;
   uint32_t session = 0;  // index into the ordered sessions
 };
 
-// The order of sessions: by time, then by name with digits compared as numbers; or plainly by path and
-// offset.
+// The order of sessions: by time, then by name with digits compared as numbers; or by path and offset only.
 std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool by_path);
 
 bool natural_less(std::string_view a, std::string_view b);
 
-// As a limit: nothing is dropped. (So a restart at the very last step of int64 drops nothing either.)
+// As a limit: drop nothing. (So a restart at the very last step of int64 drops nothing either.)
 constexpr int64_t kNoLimit = INT64_MAX;
 
-// For each session, in order: its points with step >= this are dropped by the START of a later one.
+// For each session, in order: the START of a later session drops its points with step >= this.
 std::vector<int64_t> start_limits(std::span<const RunSession> ordered);
 
 // For each segment of one series (in order of session): rows with step >= limit are dropped. Resume policy.
 std::vector<int64_t> resume_limits(std::span<const RunSession> ordered, std::span<const SegmentRef> segments,
                                    std::span<const int64_t> starts);
 
-// For "last" and "tensorboard": which of the rows (their steps, in order) stay.
+// For "last" and "tensorboard": which rows (by their steps, in order) stay.
 std::vector<bool> keep_last(std::span<const int64_t> steps);
 std::vector<bool> keep_tensorboard(std::span<const int64_t> steps);
 

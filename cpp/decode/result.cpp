@@ -1,4 +1,4 @@
-// Names and counts of a result.
+// Names and counts the contents of a result.
 #include "decode/result.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What decoding gives: rows, and what was found in each file, session and series.
+// The result of decoding: rows, and reports on each file, session and series.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace tbq {
 
-// What a file turned out to be.
+// The state of a file.
 enum class FileState : uint8_t {
   events,
-  empty,       // no byte in it
-  unreadable,  // `error` says why
-  git_lfs,     // a Git-LFS pointer in place of the file
-  not_events,  // no record in it
+  empty,       // the file has no bytes
+  unreadable,  // `error` has the reason
+  git_lfs,     // a Git-LFS pointer instead of the file
+  not_events,  // the file has no record
 };
 const char* file_state_name(FileState state);
 
@@ -30,14 +30,14 @@ constexpr bool has(ScalarColumns mask, ScalarColumn column) {
 
 struct FileReport {
   std::string path;
-  std::string name;  // by which files are ordered
+  std::string name;  // orders the files
   uint32_t run = 0;
   FileState state = FileState::events;
   int error = 0;
   bool compressed = false;
-  std::string unpacked;  // where the bytes of a compressed file are
+  std::string unpacked;  // path of the unpacked bytes of a compressed file
   uint64_t bytes = 0;
-  uint64_t resume = 0;  // where a later read goes on
+  uint64_t resume = 0;  // where a later read resumes
   uint64_t records = 0;
   uint64_t truncated = 0;
   uint64_t lost_bytes = 0;
@@ -52,11 +52,11 @@ struct FileReport {
   FaultLimit listed;  // of them
 };
 
-// A session of a run; those of a run lie together, in their order.
+// A session of a run; the sessions of a run are consecutive and in order.
 struct SessionReport {
   uint32_t run = 0;
   uint32_t file = 0;
-  uint64_t offset = 0;  // of its first record
+  uint64_t offset = 0;  // the offset of its first record
   bool headed = false;  // its file_version was found
   uint64_t records = 0;
   StepSpan steps;
@@ -64,7 +64,7 @@ struct SessionReport {
   StartStep start;
 };
 
-// One (run, tag, kind), whether its rows were stored or not.
+// One (run, tag, kind), whether or not its rows were stored.
 struct SeriesReport {
   uint32_t run = 0;
   std::string tag;
@@ -73,15 +73,16 @@ struct SeriesReport {
   TagMetadata metadata;
   std::string metadata_bytes;  // SummaryMetadata as first seen
   uint64_t dtype = 0;          // its number
-  // Values logged, if they were asked for; with DecodeOptions::count those that the restart policy keeps.
+  // The logged values, if they were asked for; with DecodeOptions::count, the values that the restart policy
+  // keeps.
   Span seen;
-  uint64_t rows = 0;  // stored, after restarts
-  StepSpan dropped;   // by the restart policy
+  uint64_t rows = 0;  // stored rows, after restarts
+  StepSpan dropped;   // rows dropped by the restart policy
   uint64_t rounded = 0;
   uint64_t refused = 0;
 };
 
-// The part of a series that one session logged; those of a series lie together, in the order of sessions.
+// The part of a series that one session logged; those of a series are consecutive, in the order of sessions.
 struct SegmentReport {
   uint32_t series = 0;
   uint32_t session = 0;
@@ -89,7 +90,7 @@ struct SegmentReport {
   int64_t limit = INT64_MAX;  // restarts="resume" drops steps from here on
 };
 
-// Consecutive rows of scalars in memory, with the series they belong to.
+// Consecutive rows of scalars in memory, with their series.
 struct ScalarBatch {
   struct Stretch {
     uint32_t series = 0;
@@ -97,7 +98,7 @@ struct ScalarBatch {
   };
   std::shared_ptr<void> owner;
   const int64_t* steps = nullptr;
-  const double* walls = nullptr;  // null if nobody wants them
+  const double* walls = nullptr;  // null if wall times are not wanted
   const double* values = nullptr;
   uint32_t rows = 0;
   std::vector<Stretch> stretches;
@@ -108,21 +109,21 @@ class ValueProblems;
 struct Result {
   std::vector<FileReport> files;
   std::vector<SeriesReport> series;     // by run, tag, kind
-  std::vector<SessionReport> sessions;  // with DecodeOptions::session_tables, as are segments
+  std::vector<SessionReport> sessions;  // with DecodeOptions::session_tables, like segments
   std::vector<SegmentReport> segments;
   std::vector<ScalarBatch> scalars;
-  ScalarColumns columns = kAllColumns;  // that the table of scalars shall have
-  // By run, tag, as logged; `tag` is an index into `series`. Shared with the streams that are made of them.
+  ScalarColumns columns = kAllColumns;  // the columns of the table of scalars
+  // By run, tag, as logged; `tag` is an index into `series`. Shared with the streams made from them.
   std::shared_ptr<BlobTable> blobs[kKindCount];
-  std::vector<std::shared_ptr<Part>> parts;       // hold the bytes of blobs
-  std::shared_ptr<ValueProblems> value_problems;  // found when tables are made
+  std::vector<std::shared_ptr<Part>> parts;       // own the bytes of blobs
+  std::shared_ptr<ValueProblems> value_problems;  // filled while tables are made
   bool cancelled = false;
   bool scalars_taken = false;
 
   uint64_t scalar_rows() const;
-  // The tags that have values of this kind, in order.
+  // The tags with values of this kind, in order.
   std::vector<std::string> tags(Kind kind) const;
-  // The batches of scalars, once: false if they have been taken before.
+  // Moves the batches of scalars out, once; false if they were moved out before.
   bool take_scalars(std::vector<ScalarBatch>& out);
 };
 

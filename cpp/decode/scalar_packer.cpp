@@ -1,4 +1,4 @@
-// Copies into blocks of growing size, so that a table has few chunks.
+// Copies rows into blocks of growing size, so that a table has few chunks.
 #include "decode/scalar_packer.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The rows of scalars in batches: long stretches as they are, short ones copied together.
+// Packs the rows of scalars into batches: long stretches without a copy, short ones copied together.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace tbq {
 
-// The rows of several batches in one, in memory of just that size.
+// The rows of several batches in one batch, in memory of exactly that size.
 ScalarBatch copied_together(std::span<const ScalarBatch> batches);
-// Copies short batches that follow each other together, so that a table has few chunks.
+// Copies consecutive short batches together, so that a table has few chunks.
 void join_short(std::vector<ScalarBatch>& batches);
 
 class ScalarPacker {
  public:
-  // Shorter stretches are copied together; longer ones are handed over as they are.
+  // Shorter stretches are copied together; longer ones are handed over without a copy.
   static constexpr uint64_t kDirect = 4096;
 
-  // `exact`: a last block that is mostly empty is given back, and its rows get as much memory as they need.
+  // `exact`: a mostly empty last block is returned, and its rows get exactly the memory they need.
   explicit ScalarPacker(Pool& pool, bool exact = false) : pool_(pool), exact_(exact) {}
 
   // Adds rows [begin, end) of `from`, as rows of the series with this index.

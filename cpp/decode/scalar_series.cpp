@@ -1,4 +1,4 @@
-// How chunks of scalars grow, and what is learnt of them in the end.
+// Grows chunks of scalars, and computes their spans at the end.
 #include "decode/scalar_series.hpp"
 
 #include <algorithm>
@@ -49,8 +49,8 @@ void ScalarSeries::measure() {
   }
 }
 
-// Small chunks grow by copying, so that a short series stays in one piece; large ones are followed by
-// another.
+// A small chunk grows by copying, so that a short series stays in one piece; after a large chunk, a new one
+// begins.
 void ScalarSeries::grow(Pool& pool) {
   const bool copying = !chunks.empty() && capacity * 4 < Pool::kLargest;
   ScalarChunk chunk;

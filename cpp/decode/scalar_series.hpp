@@ -1,4 +1,4 @@
-// The scalars of one tag in one part of a file: chunks of columns.
+// The scalars of one tag in one part of a file, as chunks of columns.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace tbq {
 
-// One chunk of scalar rows: its columns in one block, but for steps that are those of another series.
+// One chunk of scalar rows. One block holds its columns, except steps shared with another series.
 struct ScalarChunk {
   Pool::Block block;
   uint32_t rows = 0;
   std::shared_ptr<int64_t> shared_steps = {};
-  bool lacks_steps = false;  // the block has no column for them
+  bool lacks_steps = false;  // the block has no column for steps
   int64_t* steps() const {
     return shared_steps ? shared_steps.get() : reinterpret_cast<int64_t*>(block.data);
   }
   bool has_walls() const { return block.columns + (lacks_steps ? 1U : 0U) == 3; }
-  // Null if there are none.
+  // Null if there are no wall times.
   double* walls() const { return has_walls() ? column(block.columns - 2U) : nullptr; }
   double* values() const { return column(block.columns - 1U); }
-  // What keeps the columns.
+  // Owns the columns.
   std::shared_ptr<void> owner() const;
 
  private:
@@ -42,21 +42,21 @@ struct ScalarRow {
 // The scalars of one tag.
 struct ScalarSeries {
   int64_t* step_at = nullptr;
-  double* wall_at = nullptr;  // that of the values, which are written after them, if nobody wants wall times
+  double* wall_at = nullptr;  // without wall times, the column of the values, which are written later
   double* value_at = nullptr;
   uint32_t size = 0;  // rows in the last chunk
   uint32_t capacity = 0;
-  uint32_t open = UINT32_MAX;  // the session whose values need nothing but append()
+  uint32_t open = UINT32_MAX;  // the session whose values only need append()
   uint32_t skip = UINT32_MAX;  // the session whose values need nothing at all
-  bool whole = false;          // every value is stored: what segments say is learnt from the rows, at the end
+  bool whole = false;          // every value is stored: finish() computes the segments' spans from the rows
   uint64_t before = 0;         // rows in earlier chunks
   std::vector<ScalarChunk> chunks;
   Segments segments;
 
   uint64_t rows() const { return before + size; }
-  // A row of a finished series; without wall times they are 0.
+  // A row of a finished series; without wall times, they are 0.
   ScalarRow row(uint64_t index) const {
-    // The first chunk grows by copying; each one after it but the last is full.
+    // The first chunk grows by copying. Later chunks are full, except the last.
     size_t chunk = 0;
     if (index >= chunks[0].rows) {
       index -= chunks[0].rows;
@@ -70,14 +70,14 @@ struct ScalarSeries {
     if (size == capacity) grow(pool);
     step_at[size] = step;
     wall_at[size] = wall;
-    value_at[size] = value;  // in this order: they may be one column
-    // Dozens of columns grow at a time, more than the CPU follows by itself.
+    value_at[size] = value;  // after the wall time: both may be the same column
+    // Dozens of columns grow together, more than the CPU prefetches by itself.
     will_write(step_at, size + 16);
     will_write(wall_at, size + 16);
     will_write(value_at, size + 16);
     ++size;
   }
-  // Makes row counts true; after this nothing may be appended.
+  // Sets the final row counts; nothing may be appended after this.
   void finish() {
     if (!chunks.empty()) chunks.back().rows = size;
     segments.finish(rows());

@@ -1,4 +1,4 @@
-// The first value of a session.
+// Opens the segment of a session at its first value.
 #include "decode/segments.hpp"
 
 namespace tbq {

@@ -1,4 +1,4 @@
-// Which rows of a series each session stored, and what it logged of the series.
+// Segments: the rows of a series that each session stored, and the span of all that it logged.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace tbq {
 
-// The values of one tag in one session: where those that are stored lie, and what is known of all of them.
+// The values of one tag in one session: the range of the stored rows, and the span of all values.
 struct Segment {
   uint32_t session = 0;  // index into the part's sessions
   uint64_t begin = 0;    // first stored row
-  uint64_t end = 0;      // after the last stored row
+  uint64_t end = 0;      // one past the last stored row
   Span seen;             // of all values, stored or not
 };
 
-// The segments of a series; the newest one is open, and its `end` is true only after finish().
+// The segments of a series; the newest one is open, and its `end` is valid only after finish().
 class Segments {
  public:
-  // Counts a value in the segment of `session`, where `stored` rows have been stored before it.
+  // Counts a value in the segment of `session`; `stored` rows were stored before it.
   void note(uint32_t session, uint64_t stored, int64_t step, double wall) {
     if (session != session_) [[unlikely]]
       begin(session, stored);

@@ -1,4 +1,4 @@
-// How the parts of a run become sessions, and which metadata comes first in them.
+// Joins the parts of a run into sessions, and finds which metadata comes first.
 #include "decode/sessions.hpp"
 
 #include <algorithm>
@@ -6,13 +6,12 @@
 namespace tbq {
 namespace {
 
-// One that continues is the same as the last one of the part before; so is one before which nothing was
-// found.
+// Joins a session that continues with the last one of the part before; also if that one is still empty.
 std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<FileReport>& files,
                                       std::vector<std::vector<uint32_t>>& places) {
   std::vector<RunSession> joined;
   std::vector<FirstEvent> first_events;
-  bool empty = false;  // the last one, so far
+  bool empty = false;  // whether the last session is empty so far
   for (const auto& part : parts) {
     std::vector<uint32_t>& of_part = places.emplace_back();
     for (const Session& session : part->sessions) {
@@ -93,9 +92,9 @@ bool assumed_wrongly(const Part& part, const Plugins& plugins) {
   for (const auto& entry : part.tags.all) {
     if (!entry->assumed && !entry->plugin_known) continue;
     const auto known = plugins.find(entry->tag);
-    // What was assumed before this part's own metadata came may lie before values of another kind.
+    // Kinds that were assumed before this part's own metadata came may precede values of another kind.
     if (known == plugins.end()) {
-      if (!entry->plugin.empty()) return true;  // the file that said so is gone
+      if (!entry->plugin.empty()) return true;  // the file with that metadata is gone
     } else if (known->second != entry->plugin || (entry->assumed && !known->second.empty())) {
       return true;
     }

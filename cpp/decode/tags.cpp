@@ -1,4 +1,4 @@
-// The table of tags.
+// Implements the table of tags.
 #include "decode/tags.hpp"
 
 #include <algorithm>

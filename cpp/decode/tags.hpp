@@ -1,4 +1,4 @@
-// Everything that is known of each tag in one part of a file.
+// Everything known about each tag in one part of a file.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 
 namespace tbq {
 
-// The values of one tag and one kind that are not scalars.
+// The values of one tag and one kind other than scalars.
 struct BlobSeries {
   BlobRows rows;
   Segments segments;
-  std::unique_ptr<HistogramColumns> histograms;  // once there are some
+  std::unique_ptr<HistogramColumns> histograms;  // null until there are histograms
 };
 
-// Those of one tag by kind: most often none, or one. They stay where they are in memory.
+// The series of one tag by kind: most often none or one. Their addresses stay valid.
 class BlobsByKind {
  public:
   BlobSeries& operator[](uint8_t kind);
@@ -47,43 +47,43 @@ struct SessionMetadata {
   Bytes bytes;
 };
 
-// Everything known of one tag in one part.
+// Everything known about one tag in one part.
 struct TagEntry {
   TagEntry* next = this;  // see TagPredictor
   ScalarTemplate scalar_template;
   ScalarSeries scalars;
   std::string tag;
   bool selected = true;
-  // The plugin that decides the kind of its tensors: of the first metadata of the run. Until that is known it
-  // is assumed to be "", and a part that assumed wrongly is decoded again (see PartOptions::plugins).
+  // The plugin that decides the kind of its tensors: the one in the run's first metadata. Until that is known
+  // it is assumed to be "", and a part with a wrong assumption is decoded again (see PartOptions::plugins).
   std::string plugin;
   bool plugin_known = false;
   bool assumed = false;  // a value's kind was decided by an assumed plugin
-  uint16_t fields = 0;   // those that its verified values had, one bit each
-  uint64_t leads = 0;    // how the messages in them began; see lead_bit()
-  bool passed = false;   // a record that names it may have been passed over unverified
-  bool begun = false;    // then these say of its first value: the field, and whether metadata stands on it
+  uint16_t fields = 0;   // the fields of its verified values, one bit each
+  uint64_t leads = 0;    // the first bytes of their messages; see lead_bit()
+  bool passed = false;   // a record that names it may have been skipped unverified
+  bool begun = false;    // there is a first value, which the next two members describe
   ValueField first_field = ValueField::none;
   bool first_has_metadata = false;
-  // What this part itself says: sessions that come later in the file may have begun earlier.
+  // The metadata in this part; sessions later in the file may have begun earlier.
   std::vector<SessionMetadata> metadata;
-  uint64_t dtype = 0;  // the number of that of its first tensor
+  uint64_t dtype = 0;  // the number of its first tensor's dtype
   std::unique_ptr<BlobTemplate> blob_template;
-  uint64_t rounded = 0;  // integers that float64 could not hold
+  uint64_t rounded = 0;  // integers that float64 cannot hold
   uint64_t refused = 0;  // values of a scalar tag that are not exactly one number
   BlobsByKind blobs;
 
-  // What its verified values are.
+  // The kinds of its verified values.
   Kinds kinds() const;
 
-  // What comes next of the tag is looked at as if it were its first value.
+  // Makes the decoder treat the tag's next value like its first.
   void forget_templates() {
     scalar_template = {};
     blob_template.reset();
   }
 };
 
-// For the first byte of a message: its first field and that field's type tell most messages apart.
+// The bit for the first byte of a message: its first field and that field's type distinguish most messages.
 constexpr uint64_t lead_bit(uint8_t byte) { return uint64_t{1} << (byte & 63); }
 
 class TagTable {
@@ -93,15 +93,15 @@ class TagTable {
     const uint32_t place = places_[slot_of(tag)];
     return place == 0 ? nullptr : all[place - 1].get();
   }
-  // One that is not there yet.
+  // Adds a tag that is not in the table yet.
   TagEntry& add(std::string_view tag);
   std::vector<std::unique_ptr<TagEntry>> all;
 
  private:
-  // Where the tag is in `places_`, or the free slot where it belongs.
+  // The tag's slot in `places_`, or the free slot where it belongs.
   size_t slot_of(std::string_view tag) const;
-  // A hash table: places in `all`, from 1; 0 is free, and at least a quarter are. A part may have few tags,
-  // and a follower keeps very many parts.
+  // A hash table of positions in `all`, from 1; 0 is free, and at least a quarter of the slots are. It is
+  // small because a part may have few tags, and a follower keeps very many parts.
   std::vector<uint32_t> places_;
 };
 

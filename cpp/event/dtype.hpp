@@ -48,10 +48,9 @@ enum class Dtype : uint8_t {
 constexpr size_t kDtypeCount = 34;
 
 struct DtypeInfo {
-  const char* name;  // as NumPy and ml_dtypes have it; "" for none
-  uint8_t
-      size;  // bytes of an element as tbq keeps it: sub-byte dtypes take one; 0 for what has no fixed size
-  uint32_t list;  // the field of TensorProto for elements of this dtype; 0 for none
+  const char* name;  // the name in NumPy and ml_dtypes; "" if there is none
+  uint8_t size;      // bytes per element as tbq stores it: sub-byte dtypes take one; 0 without a fixed size
+  uint32_t list;     // the field of TensorProto that holds elements of this dtype; 0 if there is none
   bool integer;
 };
 
@@ -95,16 +94,16 @@ inline constexpr DtypeInfo kDtypes[kDtypeCount] = {
 
 constexpr const DtypeInfo& info(Dtype dtype) { return kDtypes[static_cast<size_t>(dtype)]; }
 
-// The dtype with this number in a file, where those of references have 100 more; `invalid` if there is none.
+// The dtype with this number in a file (reference dtypes have 100 more); `invalid` if there is none.
 constexpr Dtype dtype_of(uint64_t number) {
   if (number > 100) number -= 100;
   return number < kDtypeCount ? static_cast<Dtype>(number) : Dtype::invalid;
 }
 
-// "float32" for 1, "" for a number that is not known.
+// "float32" for 1, "" for an unknown number.
 constexpr const char* dtype_name(uint64_t number) { return info(dtype_of(number)).name; }
 
-// 0 for strings and what cannot be kept.
+// 0 for strings and for dtypes that tbq cannot store.
 constexpr size_t element_size(Dtype dtype) { return info(dtype).size; }
 
 }  // namespace tbq

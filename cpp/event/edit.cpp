@@ -1,4 +1,4 @@
-// Field by field through Event, Summary and Value: copy, leave out, or replace.
+// Walks Event, Summary and Value field by field, and copies, drops or replaces each field.
 #include "event/edit.hpp"
 
 #include "bytes/wire.hpp"
@@ -13,8 +13,8 @@ void put_bytes(std::string& out, uint32_t number, std::string_view bytes) {
   out.append(bytes);
 }
 
-// Calls visit(field, raw) for each field of a message, where raw is all of its bytes. False if it is
-// malformed.
+// Calls visit(field, raw) for each field of a message; `raw` is all of the field's bytes. Returns false if
+// the message is malformed.
 template <class Visit>
 bool each_field(Bytes message, Visit&& visit) {
   Cursor cursor(message);
@@ -31,17 +31,17 @@ static_assert(schema::Value::tag == schema::TaggedRunMetadata::tag);
 
 // A message with a tag: a Summary.Value or a TaggedRunMetadata.
 bool edit_tagged(Bytes message, const ValueEdit& edit, std::string& out) {
-  bool placed = false;
+  bool tag_written = false;
   const bool valid = each_field(message, [&](const Field& field, std::string_view raw) {
     if (edit.tag && field.is(schema::Value::tag, Wire::bytes)) {
-      if (!placed) put_bytes(out, schema::Value::tag, *edit.tag);
-      placed = true;
+      if (!tag_written) put_bytes(out, schema::Value::tag, *edit.tag);
+      tag_written = true;
     } else {
       out.append(raw);
     }
     return true;
   });
-  if (edit.tag && !placed) put_bytes(out, schema::Value::tag, *edit.tag);
+  if (edit.tag && !tag_written) put_bytes(out, schema::Value::tag, *edit.tag);
   if (!edit.metadata.empty()) put_bytes(out, schema::Value::metadata, as_text(edit.metadata));
   return valid;
 }
@@ -78,13 +78,13 @@ class Editor {
             break;
         }
       }
-      left_ = true;
+      not_empty_ = true;
       out_.append(raw);
       return true;
     });
     put_step();
     if (!valid) return Edited::malformed;
-    return dropped_ && !left_ ? Edited::empty : Edited::kept;
+    return dropped_ && !not_empty_ ? Edited::empty : Edited::kept;
   }
 
  private:
@@ -100,9 +100,9 @@ class Editor {
   }
 
   void put_step() {
-    if (!step_ || placed_) return;
-    placed_ = true;
-    if (*step_ == 0) return;  // proto3 leaves it out
+    if (!step_ || step_written_) return;
+    step_written_ = true;
+    if (*step_ == 0) return;  // proto3 omits a zero
     append_varint(out_, schema::key(schema::Event::step, Wire::varint));
     append_varint(out_, static_cast<uint64_t>(*step_));
   }
@@ -130,10 +130,10 @@ class Editor {
     if (!valid) return false;
     if (!changed) {
       out_.append(raw);
-      left_ = true;
+      not_empty_ = true;
     } else if (!inner_.empty()) {
       put_bytes(out_, schema::Event::summary, inner_);
-      left_ = true;
+      not_empty_ = true;
     }
     return true;
   }
@@ -141,7 +141,7 @@ class Editor {
   bool run_metadata(Bytes message, std::string_view raw) {
     const ValueEdit& edit = next();
     if (edit.drop) return true;
-    left_ = true;
+    not_empty_ = true;
     if (!edit.tag) {
       out_.append(raw);
       return true;
@@ -158,10 +158,10 @@ class Editor {
   std::string inner_;
   std::string value_;
   size_t at_ = 0;
-  uint64_t done_ = 0;     // values of values_[at_]
-  bool placed_ = false;   // the new step has been written
-  bool dropped_ = false;  // a value was left out
-  bool left_ = false;     // something besides time and step is in the new event
+  uint64_t done_ = 0;          // how many values values_[at_] was applied to
+  bool step_written_ = false;  // the new step has been written
+  bool dropped_ = false;       // a value was dropped
+  bool not_empty_ = false;     // the new event contains something besides time and step
 };
 
 }  // namespace

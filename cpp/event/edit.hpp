@@ -1,5 +1,4 @@
-// Changing an Event without decoding it: touched fields are encoded again, every other byte is copied as it
-// is.
+// Changes an Event without decoding it: encodes changed fields again and copies every other byte.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +9,12 @@
 
 namespace tbq {
 
-// What happens to a value of an Event, or to several in a row.
+// The change to one value of an Event, or to several consecutive ones.
 struct ValueEdit {
   bool drop = false;
-  const std::string* tag = nullptr;  // the new tag, null if it stays
+  const std::string* tag = nullptr;  // the new tag, or null to keep the tag
   Bytes metadata;                    // a SummaryMetadata to add, empty for none
-  uint64_t count = 1;                // values in a row
+  uint64_t count = 1;                // how many consecutive values
 
   bool is_same(const ValueEdit& other) const {
     return drop == other.drop && tag == other.tag && metadata.data() == other.metadata.data() &&
@@ -27,12 +26,11 @@ struct ValueEdit {
 enum class Edited { kept, empty, malformed };
 
 // Writes the edited Event to `out`. `values` are in the order in which walk_event lists them; values beyond
-// them stay. `step`, if given, replaces the event's step. `empty` if values were dropped and nothing else was
-// in the event but its time and step; `malformed` if the protobuf cannot be read: then `out` is not to be
-// used.
+// them stay. `step`, if not null, replaces the event's step. Returns `empty` if values were dropped and only
+// time and step are left, and `malformed` if the protobuf cannot be read: then `out` must not be used.
 Edited edit_event(Bytes event, std::span<const ValueEdit> values, const int64_t* step, std::string& out);
 
-// Appends the wall time of an Event, which makes one by itself.
+// Appends the wall time of an Event. These bytes alone are a complete Event.
 void append_wall_time(std::string& out, double wall_time);
 
 // Appends the Event that begins a session.

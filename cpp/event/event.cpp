@@ -1,4 +1,4 @@
-// Event and Summary, field by field; unknown fields are passed over, and said to be there.
+// Walks Event and Summary field by field. Skips unknown fields, but records that there were some.
 #include "event/event.hpp"
 
 #include "event/schema.hpp"
@@ -22,7 +22,7 @@ void EventRef::clear() {
 
 namespace {
 
-// Takes the values of one portion; `place` is where the walk would find this one again.
+// Adds a value to the current portion; `place` is where the walk can resume at this value.
 void push(EventRef& out, const ValueRef& value, const ValuesPlace& place) {
   if (out.values.size() < out.most) {
     out.values.push_back(value);
@@ -32,7 +32,7 @@ void push(EventRef& out, const ValueRef& value, const ValuesPlace& place) {
   }
 }
 
-// Later fields of a oneof win, as protobuf has it.
+// Later fields of a oneof win, as in protobuf.
 template <class Source>
 bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
   Fields<Source> fields(source, range);
@@ -86,8 +86,8 @@ bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
   return fields.ok();
 }
 
-// `after` is the field of the event after the summary. Unless `all` of it is walked, the walk ends where the
-// portion is full.
+// `after` is the event's field after the summary. Unless `all` is set, the walk ends when the portion is
+// full.
 template <class Source>
 bool walk_summary(Source& source, Range range, uint64_t after, bool all, EventRef& out) {
   Fields<Source> fields(source, range);
@@ -212,7 +212,7 @@ template <class Source>
 void next_values(Source& source, EventRef& event) {
   if (!event.more) return;
   event.earlier += event.values.size();
-  EventRef portion;  // what else the event says is known
+  EventRef portion;  // the event's other fields are already known
   portion.most = event.most;
   portion.values = std::move(event.values);
   portion.values.clear();

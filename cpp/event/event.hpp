@@ -1,4 +1,4 @@
-// The protobuf walk of Event and Summary: finds where the values lie, decodes none of them.
+// The protobuf walk of Event and Summary: finds where the values are, without decoding them.
 #pragma once
 
 #include <cstdint>
@@ -15,52 +15,53 @@ struct ValueRef {
   float scalar = 0;  // for simple_value
   Range tag;
   Range node_name;
-  Range payload;     // of the field that `field` names
+  Range payload;     // the field that `field` names
   Range metadata;    // SummaryMetadata
-  uint64_t end = 0;  // where the whole Value ends in the record's payload
+  uint64_t end = 0;  // the end of the entire Value in the record's payload
 };
 
-// Where the walk over the values of an event goes on.
+// Where the walk over an event's values continues.
 struct ValuesPlace {
-  Range summary;       // what is left of a summary
-  uint64_t field = 0;  // the first field of the event after it
+  Range summary;       // the rest of a summary
+  uint64_t field = 0;  // the event's first field after it
 };
 
-// The values come in portions, so that an event of millions of empty ones takes no more memory than others.
+// Values come in portions, so that an event with millions of empty values takes no more memory than any
+// other.
 struct EventRef {
   double wall_time = 0;
   int64_t step = 0;
-  uint32_t what = 0;  // the number of the last field that says what the event is: protobuf keeps that one
+  uint32_t what = 0;  // the number of the last field of the oneof `what`: protobuf keeps the last
   bool has_source_metadata = false;
   bool has_file_version = false;
   Range file_version;
   Range writer;  // source_metadata.writer
   bool session_start = false;
-  bool strange = false;          // has fields that no writer is known for, or a value without one
-  std::vector<ValueRef> values;  // a portion: the first ones, until next_values() is called
-  uint64_t earlier = 0;          // values in the portions before
-  bool more = false;             // there are others
-  ValuesPlace next;              // where they begin
-  size_t most = 4096;            // in a portion
+  bool strange = false;          // has fields that no known writer writes, or a value without content
+  std::vector<ValueRef> values;  // the current portion: the first one, until next_values() is called
+  uint64_t earlier = 0;          // number of values in earlier portions
+  bool more = false;             // there are further portions
+  ValuesPlace next;              // where the next portion begins
+  size_t most = 4096;            // limit of values per portion
 
   void clear();
-  // Whether the portion is all there is.
+  // Whether the current portion holds all values.
   bool complete() const { return earlier == 0 && !more; }
 };
 
-// Finds everything in the Event that `source` holds. False if the protobuf is malformed; what was found
-// until then stays in `out`.
+// Finds everything in the Event that `source` holds. Returns false if the protobuf is malformed; `out` keeps
+// what was found up to that point.
 template <class Source>
 bool walk_event(Source& source, EventRef& out);
 
-// Puts the next portion in place of the one at hand, if there are more.
+// Replaces the current portion by the next one, if there is one.
 template <class Source>
 void next_values(Source& source, EventRef& event);
 
-// Calls `take` with each value of an event that was walked, in order.
+// Calls `take` with each value of a walked event, in order.
 template <class Source, class Take>
 void each_value(Source& source, EventRef& event, Take&& take) {
-  if (event.earlier > 0) {  // once more, from the first
+  if (event.earlier > 0) {  // walk again, from the first value
     event.earlier = 0;
     event.values.clear();
     event.next = {};

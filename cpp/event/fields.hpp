@@ -1,4 +1,4 @@
-// The fields of a message that lies in memory, or still in a file.
+// Iterates over the fields of a message in memory or in a file.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,13 @@ class MemorySource {
   Bytes bytes_;
 };
 
-// A payload that still lies in a file: only what is looked at is read.
+// A payload in a file: reads only the bytes that are asked for.
 class FileSource {
  public:
   FileSource(BlockReader& reader, uint64_t offset, uint64_t size)
       : reader_(reader), offset_(offset), size_(size) {}
   uint64_t size() const { return size_; }
-  // The same; null if the file does not have them any more.
+  // The same; null if the file no longer has these bytes.
   const uint8_t* at(uint64_t offset, size_t count) { return reader_.view(offset_ + offset, count); }
 
  private:
@@ -42,7 +42,7 @@ class FileSource {
   uint64_t size_;
 };
 
-// The fields of the message in [at, end) of a source; bytes fields come as ranges and are not read.
+// The fields of the message in [at, end) of a source; bytes fields are returned as ranges and not read.
 template <class Source>
 class Fields {
  public:
@@ -57,14 +57,14 @@ class Fields {
   Fields(Source& source, Range range)
       : source_(source), at_(range.offset), end_(range.offset + range.length) {}
 
-  // False at the end of the message, and if it is malformed: then ok() is false.
+  // Returns false at the end of the message, or if it is malformed: then ok() is false.
   bool next(Item& out) {
     if (at_ == end_ || !ok_) return false;
     ok_ = read(out);
     return ok_;
   }
   bool ok() const { return ok_; }
-  // Where the field begins that next() reads.
+  // The offset of the field that next() will read.
   uint64_t at() const { return at_; }
 
  private:

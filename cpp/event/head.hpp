@@ -1,4 +1,5 @@
-// How every writer begins an Event: its wall time, its step unless that is 0, then most often one value.
+// Reads the start that all writers give an Event: wall time, step (unless it is 0), then most often one
+// value.
 #pragma once
 
 #include <bit>
@@ -7,7 +8,7 @@
 
 namespace tbq {
 
-constexpr size_t kShortestEvent = 24;  // eight bytes can be read after its step, however long that is
+constexpr size_t kShortestEvent = 24;  // leaves eight readable bytes after any step
 constexpr uint8_t kWallTimeKey = schema::key(schema::Event::wall_time, Wire::fixed64);
 constexpr uint8_t kStepKey = schema::key(schema::Event::step, Wire::varint);
 constexpr uint8_t kSummaryKey = schema::key(schema::Event::summary, Wire::bytes);
@@ -16,7 +17,7 @@ constexpr uint8_t kTagKey = schema::key(schema::Value::tag, Wire::bytes);
 constexpr uint8_t kMetadataKey = schema::key(schema::Value::metadata, Wire::bytes);
 constexpr uint8_t kSimpleValueKey = schema::key(schema::Value::simple_value, Wire::fixed32);
 
-// A varint of at most four bytes, where eight are readable at p.
+// Reads a varint of at most four bytes; eight bytes must be readable at `p`.
 inline bool short_varint(const uint8_t*& p, int64_t& value) {
   auto word = load_le<uint64_t>(p);
   const uint64_t ends = ~word & 0x80808080U;
@@ -29,9 +30,9 @@ inline bool short_varint(const uint8_t*& p, int64_t& value) {
   return true;
 }
 
-// Reads the wall time and the step of the event of `size` bytes at `p`, and moves `p` after them. False if
-// the event begins in another way, or is shorter or its step larger than usual: the general walk reads it
-// then.
+// Reads the wall time and the step of the event of `size` bytes at `p`, and moves `p` past them. Returns
+// false if the event begins differently, is very short or has a very large step; then the general walk must
+// read it.
 inline bool read_head(const uint8_t*& p, size_t size, double& wall_time, int64_t& step) {
   if (size < kShortestEvent || p[0] != kWallTimeKey) return false;
   wall_time = load_le<double>(p + 1);
@@ -43,7 +44,7 @@ inline bool read_head(const uint8_t*& p, size_t size, double& wall_time, int64_t
 struct EventHead {
   double wall_time = 0;
   int64_t step = 0;
-  size_t size = 0;  // what follows begins here
+  size_t size = 0;  // the rest of the event begins here
 };
 
 inline bool read_head(Bytes event, EventHead& out) {
@@ -53,7 +54,8 @@ inline bool read_head(Bytes event, EventHead& out) {
   return true;
 }
 
-// Whether `cursor` is at a field of this key that reaches to the end of its bytes; then it is moved inside.
+// If `cursor` is at a field with this key that reaches to the end of its bytes, moves `cursor` into the field
+// and returns true.
 inline bool enter_last(Cursor& cursor, uint8_t key) {
   Cursor inside = cursor;
   Bytes first;
@@ -65,8 +67,8 @@ inline bool enter_last(Cursor& cursor, uint8_t key) {
   return true;
 }
 
-// After the head: a summary of one value that begins with its tag, and nothing else. Then `cursor` is moved
-// after the tag, inside of the value.
+// If the event's rest is one summary with one value that begins with its tag, moves `cursor` past the tag,
+// inside the value, and returns true.
 inline bool enter_sole_value(Cursor& cursor, Bytes& tag) {
   Cursor inside = cursor;
   Field field;

@@ -1,4 +1,4 @@
-// Names of kinds, and which plugin logs which.
+// Names the kinds and maps plugins to kinds.
 #include "event/kind.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a value is: the field that held it, and the table that it belongs to.
+// The kinds of values: the field that held a value, and the table it belongs to.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +30,9 @@ constexpr Kinds bit(Kind kind) { return 1U << static_cast<unsigned>(kind); }
 constexpr Kinds kEveryKind = (1U << kKindCount) - 1;
 const char* kind_name(Kind kind);
 
-// Which field of Summary.Value, or of Event, held a value.
+// The field of Summary.Value, or of Event, that held a value.
 enum class ValueField : uint8_t {
-  none,  // a Value with a tag and perhaps metadata, but no value
+  none,  // a Value with a tag and perhaps metadata, but without content
   simple_value,
   old_histogram,
   image,
@@ -49,7 +49,7 @@ enum class ValueField : uint8_t {
 constexpr size_t kFieldCount = 12;
 const char* field_name(ValueField field);
 
-// The tag that the tables give a value that stands in the Event itself; "" for all others.
+// The tag that tables show for a value stored in the Event itself; "" for all other values.
 constexpr std::string_view untagged_name(ValueField field) {
   switch (field) {
     case ValueField::graph_def:
@@ -65,9 +65,9 @@ constexpr std::string_view untagged_name(ValueField field) {
   }
 }
 
-// The kind of a tensor (or of no value at all) that a plugin of this name logged; "" for no plugin.
+// The kind of a tensor (or of a Value without content) that this plugin logged; "" for no plugin.
 Kind kind_of_plugin(std::string_view plugin);
-// The kind of a value by the field that held it; for tensor and none it takes the plugin.
+// The kind of a value: by the field that held it, and for `tensor` and `none` by the plugin.
 Kind kind_of(ValueField field, std::string_view plugin);
 
 }  // namespace tbq

@@ -1,4 +1,4 @@
-// SummaryMetadata and PluginData, field by field.
+// Parses SummaryMetadata and PluginData field by field.
 #include "event/metadata.hpp"
 
 #include "event/schema.hpp"

@@ -1,4 +1,4 @@
-// SummaryMetadata: what a tag says of itself, and the bytes of its plugin.
+// SummaryMetadata: a tag's description of itself, and its plugin's bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace tbq {
 
-// What the metadata of a tag says, first seen first kept.
+// The metadata of a tag; the first occurrence counts.
 struct TagMetadata {
   std::string plugin;
   std::string display_name;
   std::string description;
   uint32_t data_class = 0;
 };
-// False if it is malformed.
+// Returns false if `bytes` are malformed.
 bool parse_metadata(Bytes bytes, TagMetadata& out);
 
 // plugin_data.content of a SummaryMetadata.

@@ -1,4 +1,4 @@
-// A tensor of one element as a number, and where that number lies.
+// Reads a tensor of one element as a number, and finds the number's position.
 #include "event/scalar_tensor.hpp"
 
 #include "event/tensor.hpp"
@@ -6,7 +6,7 @@
 namespace tbq {
 namespace {
 
-// float64 holds every integer up to 2^53, and some past it.
+// float64 holds every integer up to 2^53, and some beyond.
 void set_integer(ScalarTensor& out, int64_t value) {
   out.value = static_cast<double>(value);
   out.rounded = out.value >= 0x1p63 || static_cast<int64_t>(out.value) != value;
@@ -16,7 +16,8 @@ void set_integer(ScalarTensor& out, uint64_t value) {
   out.rounded = out.value >= 0x1p64 || static_cast<uint64_t>(out.value) != value;
 }
 
-// Where the number lies if it lies there plainly: as tensor_content, or as the only entry of a packed list.
+// The number's position if it is stored as plain bytes: in tensor_content, or as the only entry of a packed
+// list.
 const uint8_t* slot_of(const TensorView& tensor) {
   if (tensor.dtype != Dtype::float32 && tensor.dtype != Dtype::float64) return nullptr;
   const uint32_t list = info(tensor.dtype).list;

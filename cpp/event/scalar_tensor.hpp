@@ -14,7 +14,7 @@ struct ScalarTensor {
   double value = 0;
   Dtype dtype = Dtype::invalid;
   bool rounded = false;           // a 64-bit integer that float64 cannot hold exactly
-  const uint8_t* slot = nullptr;  // where a float32 or float64 lies in the bytes, if it lies there plainly
+  const uint8_t* slot = nullptr;  // position of a float32 or float64, if it is stored as plain bytes
 };
 ScalarTensor scalar_of_tensor(Bytes tensor);
 

@@ -1,5 +1,5 @@
 // The field numbers of the messages in an event file, by message: tensorflow/core/util/event.proto, the
-// protos that it refers to, and those of TensorBoard's plugins.
+// protos it refers to, and the protos of TensorBoard's plugins.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tbq::schema {
 
-// The key of a field as it stands on the wire, for numbers up to 15: one byte.
+// The key of a field on the wire: one byte, for field numbers up to 15.
 constexpr uint8_t key(uint32_t number, Wire wire) {
   return static_cast<uint8_t>(number << 3 | static_cast<uint32_t>(wire));
 }

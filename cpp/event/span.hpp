@@ -1,4 +1,4 @@
-// The steps and the wall times that some values or records cover, in the order in which they came.
+// The steps and wall times that a sequence of values or records covers.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct StepSpan {
     min = std::min(min, step);
   }
 
-  // Adds what comes after it.
+  // Adds a span that comes later.
   void merge(const StepSpan& later) {
     if (later.count == 0) return;
     if (count == 0) {
@@ -42,10 +42,10 @@ struct StepSpan {
 struct TimeSpan {
   bool known = false;          // there is a wall time
   double begin = 0;            // the first
-  double earliest = HUGE_VAL;  // the least that is finite, which is that of a value in a converted log
+  double earliest = HUGE_VAL;  // the smallest finite one; a converted log may begin with a later time
   double end = 0;              // the largest
 
-  // A wall time that is absent (0) or not a number says nothing.
+  // Ignores a wall time that is absent (0) or NaN.
   void add(double wall) {
     if (!(wall > 0 || wall < 0)) return;
     if (!known) {
@@ -56,7 +56,7 @@ struct TimeSpan {
     if (wall < earliest && std::isfinite(wall)) earliest = wall;
   }
 
-  // Adds what comes after it.
+  // Adds a span that comes later.
   void merge(const TimeSpan& later) {
     earliest = std::min(earliest, later.earliest);
     if (!later.known) return;
@@ -65,11 +65,11 @@ struct TimeSpan {
     known = true;
   }
 
-  // When it began, if that is known: not always the first wall time that was written.
+  // The start time, if it is known. It is not always the first wall time that was written.
   double start() const { return std::min(begin, earliest); }
 };
 
-// What is known of the values of a series: their steps, and when the first and the last came.
+// The steps of a series' values, and the wall times of the first and the last.
 struct Span {
   StepSpan steps;
   double first_wall = 0;
@@ -82,7 +82,7 @@ struct Span {
     steps.add(step);
   }
 
-  // Adds what comes after it.
+  // Adds a span that comes later.
   void merge(const Span& later) {
     if (later.steps.count == 0) return;
     if (steps.count == 0) first_wall = later.first_wall;

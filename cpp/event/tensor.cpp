@@ -1,4 +1,4 @@
-// What a TensorProto claims, and the strings of one.
+// Reads what a TensorProto claims, and the elements of string tensors.
 #include "event/tensor.hpp"
 
 namespace tbq {
@@ -110,7 +110,7 @@ TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::ve
   out.clear();
   if (!tensor.ok()) return tensor.error;
   if (!tensor.is_string()) return TensorError::dtype;
-  if (!tensor.content.empty()) {  // TensorFlow's way: all lengths, then all bytes
+  if (!tensor.content.empty()) {  // TensorFlow's layout: all lengths, then all bytes
     Cursor cursor(tensor.content);
     if (tensor.count > tensor.content.size()) return TensorError::mismatch;
     std::vector<uint64_t> lengths;

@@ -13,18 +13,18 @@ namespace tbq {
 enum class TensorError : uint8_t {
   none,
   malformed,  // the protobuf cannot be read
-  dtype,      // no dtype, or one whose elements are not kept in the file (resource, variant)
+  dtype,      // no dtype, or a dtype whose elements are not in the file (resource, variant)
   shape,      // unknown rank or size, negative sizes, or more dimensions than NumPy has
   overflow,   // more elements than 63 bits can count
-  mismatch,   // the data do not fill the shape, or more than fill it
-  too_large,  // a few values that claim to repeat into more than is let
+  mismatch,   // the data do not fill the shape, or exceed it
+  too_large,  // a few values claim to repeat beyond the limit
 };
 const char* tensor_error_text(TensorError error);
 
 constexpr size_t kMaxRank = 64;  // NumPy's limit
 
-// What may be made of values that are not there, but claimed to repeat: for one tensor, and what is left for
-// all.
+// The limit for bytes that are not in the file but claimed by repetition: for one tensor, and the budget left
+// for all.
 constexpr uint64_t kLargestRepeat = uint64_t{16} << 20;
 struct RepeatBudget {
   uint64_t left = uint64_t{256} << 20;
@@ -45,7 +45,8 @@ struct TensorView {
 };
 TensorView read_tensor(Bytes proto);
 
-// The shape alone, of the first bytes of a tensor: `malformed` if they do not reach to its end.
+// The dtype and shape, from the first bytes of a tensor: `malformed` if these do not reach to the tensor's
+// end.
 TensorView read_tensor_head(Bytes head);
 
 // Appends all elements as little-endian bytes; on failure nothing is appended.
@@ -57,11 +58,11 @@ TensorError check_numbers(const TensorView& tensor, RepeatBudget& budget);
 // All elements as float64, for real dtypes; on failure `out` is empty.
 TensorError copy_doubles(const TensorView& tensor, RepeatBudget& budget, GrowableBuffer<double>& out);
 
-// Appends `count` elements, as copy_numbers gives them, as float64; false for dtypes that are not real
-// numbers.
+// Converts `count` elements, in the layout of copy_numbers, to float64 and appends them; false if the dtype
+// is not real.
 bool widen_numbers(Dtype dtype, const char* from, size_t count, GrowableBuffer<double>& out);
 
-// The elements of a string tensor, pointing into the proto; on failure `out` is empty.
+// The elements of a string tensor as views into the proto; on failure `out` is empty.
 TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::vector<Bytes>& out);
 
 }  // namespace tbq

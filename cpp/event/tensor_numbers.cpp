@@ -1,4 +1,5 @@
-// The numbers of a TensorProto: from tensor_content or from typed lists, packed or not, short lists repeated.
+// Reads the numbers of a TensorProto: from tensor_content or from typed lists, packed or not; short lists are
+// repeated.
 #include <bit>
 #include <cstring>
 
@@ -8,14 +9,14 @@
 namespace tbq {
 namespace {
 
-// Appends the element that a varint holds.
+// Appends the element that a varint encodes.
 void push_varint(Dtype dtype, uint32_t list, uint64_t raw, GrowableBuffer<char>& out) {
   char bytes[8];
   const size_t size = element_size(dtype);
   if (list == schema::Tensor::half_val) {
     const auto bits = static_cast<uint32_t>(raw);
     auto half = static_cast<uint16_t>(bits);
-    if (bits > 0xffff) {  // torch puts float32 bits there, which are never below 2^16 but for zero
+    if (bits > 0xffff) {  // torch stores float32 bits here, which are never below 2^16 except for zero
       const auto value = std::bit_cast<float>(bits);
       half = dtype == Dtype::bfloat16 ? bfloat_of_float(value) : half_of_float(value);
     }
@@ -28,8 +29,8 @@ void push_varint(Dtype dtype, uint32_t list, uint64_t raw, GrowableBuffer<char>&
   out.append(bytes, size);
 }
 
-// The list that the elements of this tensor lie in: their dtype's own, or if that is empty another one that
-// can hold them, since torch puts uint8 into uint32_val.
+// The list that holds this tensor's elements: the dtype's own list. If that is empty, another list that can
+// hold them, because torch stores uint8 in uint32_val.
 uint32_t list_of(const TensorView& tensor) {
   const uint32_t own = info(tensor.dtype).list;
   const bool integer = info(tensor.dtype).integer;
@@ -50,7 +51,7 @@ uint32_t list_of(const TensorView& tensor) {
   return other;
 }
 
-// Appends what one field of the list holds.
+// Appends the elements of one field of the list.
 TensorError push_field(Dtype dtype, const Field& field, GrowableBuffer<char>& out) {
   switch (field.number) {
     case schema::Tensor::float_val:
@@ -93,13 +94,13 @@ TensorError push_field(Dtype dtype, const Field& field, GrowableBuffer<char>& ou
   return TensorError::none;
 }
 
-// Whether tensor_content of this length is all elements, and no more.
+// Whether tensor_content of this length holds exactly all elements.
 bool fills(const TensorView& tensor, uint64_t length) {
   const size_t size = element_size(tensor.dtype);
   return length % size == 0 && length / size == tensor.count;
 }
 
-// Whether `stored` bytes of elements may repeat up to the claimed count; the budget is spent.
+// Whether `stored` bytes of elements may repeat up to the claimed count; charges the budget.
 TensorError room_for(uint64_t count, size_t size, uint64_t stored, RepeatBudget& budget) {
   if (stored % size != 0 || stored / size > count) return TensorError::mismatch;
   const uint64_t missing = count - stored / size;
@@ -108,7 +109,7 @@ TensorError room_for(uint64_t count, size_t size, uint64_t stored, RepeatBudget&
   return TensorError::none;
 }
 
-// Fills up to the claimed count: with the last element, or with zeros if there is none.
+// Fills up to the claimed count with the last element, or with zeros if there is none.
 TensorError repeat(uint64_t count, size_t size, size_t start, RepeatBudget& budget,
                    GrowableBuffer<char>& out) {
   const size_t stored = out.size() - start;

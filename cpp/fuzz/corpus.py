@@ -1,16 +1,16 @@
-"""The corpus of the fuzz targets: `corpus/NAME.txt` has one input of `fuzz_NAME` a line, in hexadecimal.
+"""Packs and unpacks the corpus of the fuzz targets: `corpus/NAME.txt` has one hex input of `fuzz_NAME` per line.
 
-    corpus.py unpack FOLDER        every input as a file of its own, in FOLDER/NAME, as fuzz targets want them
-    corpus.py pack NAME FOLDER     the files in FOLDER replace what is below the mark in corpus/NAME.txt
+    corpus.py unpack FOLDER        write each input to its own file in FOLDER/NAME, as fuzz targets expect
+    corpus.py pack NAME FOLDER     replace the lines below the mark in corpus/NAME.txt by the files in FOLDER
 
-Above the mark stands what once failed, with a line on what it was; that is written by hand and stays.
+The lines above the mark are inputs that once failed, each with a comment on the failure. They are written by hand.
 """
 
 import sys
 from pathlib import Path
 
 CORPUS = Path(__file__).parent / "corpus"
-MARK = "# What reaches further than the lines before it (make corpus):"
+MARK = "# Inputs that add coverage to the lines above (make corpus):"
 
 
 def unpack(folder: Path) -> None:

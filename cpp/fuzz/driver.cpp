@@ -1,5 +1,5 @@
-// Drives a fuzz target without libFuzzer: runs its seeds and the files it is given (folders: all in them),
-// then, with -seconds, mutates them blindly for a while.
+// Drives a fuzz target without libFuzzer: runs its seeds and the files named on the command line (for a
+// folder: all files in it), then, with -seconds, mutates them blindly for that time.
 //   fuzz_X FILE…     fuzz_X -seconds=N [-seed=S] FOLDER…     fuzz_X -write=FOLDER (the seeds, for libFuzzer)
 #include <algorithm>
 #include <chrono>
@@ -22,7 +22,7 @@ namespace {
 
 std::string current;
 
-// Where a sanitizer or REQUIRE ends the process, the input is printed, to be run again from a file.
+// If a sanitizer or REQUIRE ends the process, prints the input, so that it can be run again from a file.
 void print_input() {
   std::fprintf(stderr, "\nthe input, %zu bytes (xxd -r -p makes a file of it):\n", current.size());
   for (const char byte : current)
@@ -34,7 +34,8 @@ void on_abort(int) {
   std::_Exit(1);
 }
 
-// The target sees a heap buffer of exactly its size, so that the sanitizer sees a read one byte past it.
+// The target gets a heap buffer of exactly the input's size, so that the sanitizer sees a read one byte past
+// it.
 void run(const std::string& input) {
   current = input;
   const std::unique_ptr<uint8_t[]> exact(new uint8_t[input.size()]);
@@ -71,22 +72,22 @@ class Mutator {
       case 3:
         input.insert(at, span, static_cast<char>(below(2) == 0 ? 0 : random_()));
         break;
-      case 4:  // the same bytes again, elsewhere
+      case 4:  // copy a range to another position
         input.insert(at, input.substr(below(input.size() + 1), span * 4));
         break;
-      case 5: {  // another input's bytes
+      case 5: {  // insert bytes of another input
         const size_t from = below(other.size() + 1);
         input.insert(at, other.substr(from, below(other.size() + 1)));
         break;
       }
-      case 6: {  // numbers at the edges
+      case 6: {  // numbers at the limits
         static constexpr uint64_t edges[] = {0,      1,          0x7f,       0x80,       0xfff,      0x1000,
                                              0x1001, 1ULL << 31, 1ULL << 32, 1ULL << 60, 1ULL << 63, ~0ULL};
         const std::string edge = bytes::of(edges[below(std::size(edges))]);
         input.replace(at, below(2) == 0 ? 8 : 0, edge);
         break;
       }
-      case 7: {  // a varint at the edges
+      case 7: {  // a varint at the limits
         input.replace(at, below(3), bytes::varint(~0ULL >> below(64)));
         break;
       }
@@ -127,7 +128,7 @@ void read_inputs(const std::filesystem::path& path, std::vector<std::string>& ou
   for (const auto& file : files) out.push_back(content_of(file));
 }
 
-// As files of their own, named by their number: what the seeds no longer are is removed.
+// Writes the seeds as files named by their numbers, and removes files of former seeds.
 void write_seeds(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

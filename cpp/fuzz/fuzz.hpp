@@ -1,5 +1,5 @@
-// What a fuzz target and its driver share: the entry point that libFuzzer calls too, seeds, and bytes to make
-// them of.
+// Shared by a fuzz target and its driver: the entry point, which libFuzzer calls too, the seeds, and bytes to
+// build them from.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-// Inputs to start from; a target adds to them before main() runs.
+// The inputs to start from; a target adds to them before main() runs.
 inline std::vector<std::string>& seeds() {
   static std::vector<std::string> all;
   return all;
 }
 
-// A property that must hold, whatever the input.
+// A property that must hold for any input.
 #define REQUIRE(condition)                                                         \
   do {                                                                             \
     if (!(condition)) {                                                            \
@@ -27,8 +27,8 @@ inline std::vector<std::string>& seeds() {
     }                                                                              \
   } while (0)
 
-// Reads an input from its front: numbers that say what is done, then the bytes it is done to. Past the end
-// everything is 0.
+// Reads an input from its front: numbers that select an operation, then the bytes to apply it to. Past the
+// end, everything is 0.
 class Input {
  public:
   Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
@@ -48,10 +48,10 @@ class Input {
   }
   std::string text(size_t count) {
     if (count > size_) count = size_;
-    std::string taken(reinterpret_cast<const char*>(data_), count);
+    std::string front(reinterpret_cast<const char*>(data_), count);
     data_ += count;
     size_ -= count;
-    return taken;
+    return front;
   }
   const uint8_t* data() const { return data_; }
   size_t size() const { return size_; }

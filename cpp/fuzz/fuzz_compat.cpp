@@ -1,5 +1,5 @@
-// Bytes as a file: the drop-ins' accumulator gets the same of it at once, in pieces and without its fast
-// paths.
+// Fuzzes the drop-ins' accumulator with bytes as a file: reading at once, in pieces, and without the fast
+// paths must agree.
 
 #include "compat/accumulator.hpp"
 #include "compat/record_file.hpp"
@@ -36,29 +36,29 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const uint64_t most = data[0] % 4;
   const std::string content(reinterpret_cast<const char*>(data) + 2, size - 2);
-  tbq::Accumulator whole = make(most);
+  tbq::Accumulator at_once = make(most);
   tbq::MemoryFile memory(content);
   tbq::RecordFile file(memory.path());
   uint64_t events = 0;
   file.read([&](tbq::Bytes event, uint64_t) {
-    whole.add(event);
+    at_once.add(event);
     ++events;
     return true;
   });
   tbq::Accumulator pieces = make(most);
   pieces.set_general_only(true);
-  tbq::RecordFile again(memory.path());
-  uint64_t given = 0;
-  for (uint64_t before = 1; before != given;) {
-    before = given;
-    again.read([&](tbq::Bytes event, uint64_t) {
+  tbq::RecordFile reread(memory.path());
+  uint64_t returned = 0;
+  for (uint64_t before = 1; before != returned;) {
+    before = returned;
+    reread.read([&](tbq::Bytes event, uint64_t) {
       pieces.add(event);
-      return ++given % (1 + data[1] % 7) != 0;
+      return ++returned % (1 + data[1] % 7) != 0;
     });
   }
-  REQUIRE(given == events);
-  REQUIRE(rows(whole, most) == rows(pieces, most));
-  REQUIRE(whole.events() == pieces.events() && whole.last_step() == pieces.last_step());
-  REQUIRE(whole.take_notes().size() == pieces.take_notes().size());
+  REQUIRE(returned == events);
+  REQUIRE(rows(at_once, most) == rows(pieces, most));
+  REQUIRE(at_once.events() == pieces.events() && at_once.last_step() == pieces.last_step());
+  REQUIRE(at_once.take_notes().size() == pieces.take_notes().size());
   return 0;
 }

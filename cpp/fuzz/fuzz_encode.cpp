@@ -1,5 +1,5 @@
-// What the writer encodes, the reader decodes: any scalars and values through EventBuffer, and any bytes
-// through the functions with which a writer looks at the end of a file that it continues.
+// Checks that the reader decodes what the writer encodes: any scalars and values through EventBuffer. Also
+// passes any bytes to the functions that examine the end of a file before a writer continues it.
 #include <bit>
 #include <cmath>
 
@@ -31,7 +31,7 @@ const bool added = [] {
   return true;
 }();
 
-// The value that the reader gives for what was handed to the writer.
+// The value that the reader returns for a scalar passed to the writer.
 double read_back(const tbq::Scalar& scalar) {
   switch (scalar.style) {
     case tbq::ScalarStyle::simple:
@@ -40,15 +40,15 @@ double read_back(const tbq::Scalar& scalar) {
     case tbq::ScalarStyle::tensor_double:
       return scalar.real;
     case tbq::ScalarStyle::tensor_int64:
-      return static_cast<double>(scalar.whole);
+      return static_cast<double>(scalar.integer);
   }
   return 0;
 }
 
 void look_at_tail(Bytes tail) {
-  const size_t whole = tbq::whole_records(tail);
-  REQUIRE(whole <= tail.size());
-  REQUIRE(tbq::whole_records(tail.first(whole)) == whole);
+  const size_t complete = tbq::whole_records(tail);
+  REQUIRE(complete <= tail.size());
+  REQUIRE(tbq::whole_records(tail.first(complete)) == complete);
   const auto last = tbq::last_step(tail);
   std::string record;
   tbq::append_record(record, tail);
@@ -59,7 +59,7 @@ void look_at_tail(Bytes tail) {
   REQUIRE(tbq::read_header(framed.data(), length) && length == tail.size());
   REQUIRE(tbq::payload_agrees(framed.data() + tbq::kHeader, tail.size(),
                               tbq::load_le<uint32_t>(framed.data() + tbq::kHeader + tail.size())));
-  // A record that is not there yet changes nothing.
+  // An incomplete record changes nothing.
   REQUIRE(tbq::last_step({framed.data(), tbq::kHeader}) == std::nullopt);
   (void)last;
 }
@@ -82,8 +82,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       scalar.style = static_cast<tbq::ScalarStyle>(what);
       const auto bits = input.number<uint64_t>();
       scalar.real = std::bit_cast<double>(bits);
-      scalar.whole = static_cast<int64_t>(bits);
-      // A double too large for float32 is undefined to convert, and the writer's caller sees to that.
+      scalar.integer = static_cast<int64_t>(bits);
+      // Converting a double that is too large for float32 is undefined; the writer's caller prevents it.
       if (what < 2 && std::isfinite(scalar.real) && std::abs(scalar.real) > 3e38) scalar.real = 3e38;
       const tbq::Stamp stamp{1e9, input.number<int64_t>(), true};
       buffer.scalar(scalar, stamp);

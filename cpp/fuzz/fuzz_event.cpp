@@ -1,4 +1,4 @@
-// Bytes as one event payload, as metadata and as text.
+// Fuzzes bytes as one event payload, as metadata and as text.
 
 #include "bytes/utf8.hpp"
 #include "decode/restarts.hpp"
@@ -24,7 +24,7 @@ void try_fields(Bytes input) {
   while (!cursor.empty()) {
     const size_t left = cursor.left();
     if (!cursor.field(field)) {
-      REQUIRE(cursor.left() == left);  // a failed read moves nothing
+      REQUIRE(cursor.left() == left);  // a failed read does not move the cursor
       break;
     }
     REQUIRE(cursor.left() < left);
@@ -34,27 +34,27 @@ void try_fields(Bytes input) {
 
 bool same(tbq::Range a, tbq::Range b) { return a.offset == b.offset && a.length == b.length; }
 
-// The same event while it still lies in a file, through a window of a few bytes.
-void try_file(Bytes input, bool whole, const tbq::EventRef& want) {
+// Walks the same event in a file, through a window of a few bytes.
+void try_file(Bytes input, bool valid, const tbq::EventRef& want) {
   const tbq::MemoryFile memory(std::string(tbq::as_text(input)));
   tbq::File file;
   REQUIRE(file.open(memory.path()) == 0);
   tbq::BlockReader reader(16);
   reader.reset(&file, file.size());
   tbq::FileSource source(reader, 0, input.size());
-  tbq::EventRef found;
-  found.most = 1 + input.size() % 3;  // in portions, and twice
-  REQUIRE(tbq::walk_event(source, found) == whole && found.values.size() <= found.most);
+  tbq::EventRef event;
+  event.most = 1 + input.size() % 3;  // in small portions, twice
+  REQUIRE(tbq::walk_event(source, event) == valid && event.values.size() <= event.most);
   std::vector<tbq::ValueRef> values;
   for (int i = 0; i < 2; ++i) {
     values.clear();
-    tbq::each_value(source, found, [&](const tbq::ValueRef& value) { values.push_back(value); });
+    tbq::each_value(source, event, [&](const tbq::ValueRef& value) { values.push_back(value); });
     REQUIRE(values.size() == want.values.size());
   }
-  REQUIRE(found.step == want.step && found.session_start == want.session_start &&
-          found.strange == want.strange);
-  REQUIRE(same(found.file_version, want.file_version) && same(found.writer, want.writer));
-  REQUIRE(found.wall_time == want.wall_time || found.wall_time != found.wall_time);
+  REQUIRE(event.step == want.step && event.session_start == want.session_start &&
+          event.strange == want.strange);
+  REQUIRE(same(event.file_version, want.file_version) && same(event.writer, want.writer));
+  REQUIRE(event.wall_time == want.wall_time || event.wall_time != event.wall_time);
   for (size_t i = 0; i < values.size(); ++i) {
     const tbq::ValueRef& a = values[i];
     const tbq::ValueRef& b = want.values[i];
@@ -64,13 +64,13 @@ void try_file(Bytes input, bool whole, const tbq::EventRef& want) {
 }
 
 void try_event(Bytes input) {
-  tbq::EventRef found;
+  tbq::EventRef event;
   tbq::MemorySource source(input);
-  const bool whole = tbq::walk_event(source, found);
-  try_file(input, whole, found);
-  REQUIRE(within(found.file_version, input.size()));
-  REQUIRE(within(found.writer, input.size()));
-  for (const tbq::ValueRef& value : found.values) {
+  const bool valid = tbq::walk_event(source, event);
+  try_file(input, valid, event);
+  REQUIRE(within(event.file_version, input.size()));
+  REQUIRE(within(event.writer, input.size()));
+  for (const tbq::ValueRef& value : event.values) {
     REQUIRE(within(value.tag, input.size()) && within(value.payload, input.size()));
     REQUIRE(within(value.metadata, input.size()) && value.end <= input.size());
     tbq::TagMetadata metadata;

@@ -1,6 +1,7 @@
-// Arbitrary bytes as a value of any kind: tensors, protobufs of plugins, images, audio, through its table.
-// Which columns are asked for does not change what is in them. An input names the table and the form of the
-// value; then a byte says how many of the bytes after it, in 256ths, are the metadata; the rest is the value.
+// Fuzzes the table of each kind with arbitrary bytes as a value: tensors, protobufs of plugins, images,
+// audio. The requested columns must not change the content of a column. An input selects the table and the
+// form of the value; the next byte states which share of the remaining bytes, in 256ths, is the metadata; the
+// rest is the value.
 #include <vector>
 
 #include "event/metadata.hpp"
@@ -15,7 +16,7 @@ using tbq::BlobTable;
 using tbq::Kind;
 using tbq::ValueField;
 
-// The forms in which values of a kind come.
+// The forms in which values of a kind occur.
 std::vector<ValueField> fields_of(Kind kind) {
   switch (kind) {
     case Kind::images:
@@ -89,7 +90,7 @@ const bool added = [] {
   values.push_back(strings({message(2, message(1, "c") + message(2, chart))}));
   values.push_back(number(1, 20) + message(2, "words"));
   for (size_t i = 0; i < values.size(); ++i) {
-    // Each value where it belongs is among these, and some where it does not.
+    // These include each value in its own table, and some values in other tables.
     for (size_t table = i % 3; table < kTables; table += 3)
       seeds().push_back(seed(table, i % 4, "", values[i]));
   }
@@ -139,13 +140,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   row.field = fields[0];
   rows->push_back(row);
   result.blobs[static_cast<size_t>(table.kind)] = rows;
-  const Table whole = table_of(result, table);
+  const Table all_columns = table_of(result, table);
   static const std::vector<std::vector<std::string>> some = {
       {"run", "step"},
       {"tag", "dtype", "shape", "index", "format", "min", "frames", "name", "type", "nodes", "message"},
       {"data", "text", "left", "count", "string", "domain", "inputs", "content", "pattern"}};
   const Table part = table_of(result, table, &some[size % some.size()]);
-  REQUIRE(part.columns.empty() || part.rows == whole.rows);
-  for (const auto& [name, column] : part.columns) REQUIRE(column == *whole.column(name));
+  REQUIRE(part.columns.empty() || part.rows == all_columns.rows);
+  for (const auto& [name, column] : part.columns) REQUIRE(column == *all_columns.column(name));
   return 0;
 }

@@ -1,4 +1,5 @@
-// Bytes as an event file, raw or described by a script: decoded in any way, what is said of it adds up.
+// Fuzzes bytes as an event file, raw or described by a script: however it is decoded, the reports must add
+// up.
 #include "fuzz/fuzz.hpp"
 #include "fuzz/logs.hpp"
 #include "fuzz/rows.hpp"

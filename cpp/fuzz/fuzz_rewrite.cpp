@@ -1,5 +1,5 @@
-// Any event file, rewritten in one of several ways: what is written is sound, and decodes to the rows of the
-// original but for those that were told to change.
+// Rewrites any event file in one of several ways: the new file must be valid and decode to the rows of the
+// original, except for the requested changes.
 #include <map>
 #include <string>
 #include <vector>
@@ -48,26 +48,26 @@ Result decode_all(const MemoryFile& file, Restarts restarts) {
   return decode({{file.path(), 0}}, options);
 }
 
-// Kinds that steps and restarts do not cut.
+// Kinds that steps and restarts do not affect.
 bool stepless(Kind kind) {
   return kind == Kind::hparams || kind == Kind::custom_scalars || kind == Kind::graphs || kind == Kind::logs;
 }
 
 Rows with_steps(Rows rows) {
-  std::erase_if(rows.series, [](const auto& one) { return stepless(one.first.kind); });
+  std::erase_if(rows.series, [](const auto& entry) { return stepless(entry.first.kind); });
   return rows;
 }
 
-// The bytes alone, which need not be an event.
+// Edits the bytes alone, which need not be an event.
 void edit(Input input) {
   const uint8_t options = input.byte();
   const Bytes event(input.data(), input.size());
   const std::string tag = "renamed";
   std::vector<ValueEdit> edits(3);
   std::string out;
-  EventRef found;
+  EventRef original;
   MemorySource source(event);
-  const bool sound = walk_event(source, found);
+  const bool sound = walk_event(source, original);
   const Edited same = edit_event(event, edits, nullptr, out);
   if (sound) REQUIRE(same == Edited::kept && out == as_text(event));
   edits[0].drop = (options & 1) != 0;
@@ -83,16 +83,16 @@ void edit(Input input) {
   REQUIRE(walk_event(result, edited) || !sound);
   if (!sound) return;
   if ((options & 4) != 0) REQUIRE(edited.step == step);
-  const size_t gone = edits[0].drop && !found.values.empty() ? 1 : 0;
-  REQUIRE(edited.values.size() + gone == found.values.size());
+  const size_t gone = edits[0].drop && !original.values.empty() ? 1 : 0;
+  REQUIRE(edited.values.size() + gone == original.values.size());
 }
 
-// Kinds whose values stand in the event itself, and have no tag to rename.
+// Kinds with values in the event itself, which have no tag to rename.
 bool untagged(Kind kind) { return kind == Kind::graphs || kind == Kind::logs; }
 
-// Whether the rows can be the same after values are left out. Of several plugins of a tag the first one
-// counts, and a session is ordered by the time of its first record: either may go, unless there is only one
-// plugin, and each session begins with a file_version that has a time.
+// Whether the rows can be compared after values were left out. A tag's first plugin counts, and a session is
+// ordered by the time of its first record. Either may be dropped, unless there is only one plugin, and each
+// session begins with a file_version that has a time.
 bool comparable(const std::string& file) {
   bool first = true;
   std::map<std::string, std::string> plugins;
@@ -198,26 +198,27 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const FileReport& after = result.files[0];
   REQUIRE(after.truncated == 0 && after.records == report.records_out);
   if (way == kCopy) {
-    REQUIRE(after.faults.size() == before.faults.size());  // records that are no event stay
+    REQUIRE(after.faults.size() == before.faults.size());  // records that do not contain an event stay
   } else {
     REQUIRE(after.faults.empty());
   }
   REQUIRE(report.records_in + report.headers + report.marks - report.records_out <=
           report.dropped_rule + report.dropped_restart + report.dropped_steps + report.dropped_thinned);
-  if (has_bad_events(survey)) return 0;  // what could be read of those is a row, and gone after a repair
+  if (has_bad_events(survey)) return 0;  // their readable parts are rows, which a repair removes
   if (way != kCopy && way != kRepair && !comparable(in.content())) return 0;
-  // A value may be given the metadata of its tag, if what held it may go.
+  // A value may get its tag's metadata, if the value that carried it may be dropped.
   const bool same = way == kCopy || way == kRepair || way == kRename || way == kShift;
   const Rows got = rows_of(result, out, {}, same);
   switch (way) {
     case kCopy:
     case kRepair: {
       require_equal(got, rows_of(survey, in), "repaired");
-      MemoryFile again;
+      MemoryFile second;
       options.repair = false;
       rules.assign(result.series.size(), {});
-      REQUIRE(rewrite_run(result, {out.path()}, 0, rules, options, again.path()).state == RewriteState::done);
-      REQUIRE(again.content() == out.content());
+      REQUIRE(rewrite_run(result, {out.path()}, 0, rules, options, second.path()).state ==
+              RewriteState::done);
+      REQUIRE(second.content() == out.content());
       break;
     }
     case kResume: {

@@ -1,7 +1,7 @@
-// One event file, read in two ways that must give the same rows and tell of the same damage: in small blocks,
-// in parts (on one thread: cpp/tests/threads.cpp has several), with large values left in the file, with every
-// record verified, or only some kinds, steps or tags of it. And two files, one with a bit flipped: no row is
-// gone without a word.
+// Reads one event file in two ways that must return the same rows and report the same damage: in small
+// blocks, in parts (on one thread; cpp/tests/threads.cpp uses several), with large values left in the file,
+// with every record verified, or only some kinds, steps or tags of it. Also reads two files, one with a
+// flipped bit: no row may disappear without a report.
 #include <algorithm>
 #include <map>
 
@@ -48,8 +48,8 @@ bool is_healthy(const tbq::FileReport& report) {
   return report.faults.empty() && report.truncated == 0 && report.state == tbq::FileState::events;
 }
 
-// Whether no bit of this damaged record need be wanted, if only values of `kinds` are: its values are of
-// other kinds, and agree with series that every reader sees.
+// Whether a reader that wants only values of `kinds` may skip this damaged record: its values have other
+// kinds, and agree with series that every reader sees.
 bool may_be_passed(const tbq::MemoryFile& file, const tbq::Fault& fault, const tbq::Result& all,
                    tbq::Kinds kinds) {
   const auto* record = reinterpret_cast<const uint8_t*>(file.content().data()) + fault.offset;
@@ -71,23 +71,23 @@ bool may_be_passed(const tbq::MemoryFile& file, const tbq::Fault& fault, const t
   });
 }
 
-// What `some` tells of the file, of which only `kinds` were wanted, is what `all` tells, but for damage in
+// Requires that `some`, for which only `kinds` were wanted, reports the same as `all`, except damage in
 // records that it need not read.
-void require_told(const tbq::Result& some, const tbq::Result& all, const tbq::MemoryFile& file,
-                  tbq::Kinds kinds) {
+void require_reported(const tbq::Result& some, const tbq::Result& all, const tbq::MemoryFile& file,
+                      tbq::Kinds kinds) {
   const tbq::FileReport& got = some.files[0];
   const tbq::FileReport& want = all.files[0];
   REQUIRE(got.state == want.state && got.truncated == want.truncated && got.resume == want.resume);
-  auto told = got.faults.begin();
+  auto next = got.faults.begin();
   for (const tbq::Fault& fault : want.faults) {
-    if (told != got.faults.end() && told->offset == fault.offset) {
-      REQUIRE(told->code == fault.code && told->length == fault.length);
-      ++told;
+    if (next != got.faults.end() && next->offset == fault.offset) {
+      REQUIRE(next->code == fault.code && next->length == fault.length);
+      ++next;
     } else {
       REQUIRE(may_be_passed(file, fault, all, kinds));
     }
   }
-  REQUIRE(told == got.faults.end());
+  REQUIRE(next == got.faults.end());
 }
 
 tbq::Kinds one_kind(uint8_t amount) { return tbq::bit(static_cast<tbq::Kind>(amount % tbq::kKindCount)); }
@@ -118,44 +118,44 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         other.split = 1 + file.content().size() / 16 + amount * (file.content().size() / 256 + 1) / 8;
       }
       if (way != kParts) other.block = file.content().size() > 4000 ? 64 + amount : 1 + amount;
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      require_equal(rows_of(again, file), rows, way == kBlocks ? "small blocks" : "parts");
-      require_same_report(again, result);
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+      require_equal(rows_of(second, file), rows, way == kBlocks ? "small blocks" : "parts");
+      require_same_report(second, result);
       break;
     }
     case kDeferred: {
       other.defer = true;
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      require_equal(rows_of(again, file), rows, "deferred");
-      require_same_report(again, result);
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+      require_equal(rows_of(second, file), rows, "deferred");
+      require_same_report(second, result);
       if (amount % 4 != 0) break;  // tables take long
       const auto kind = static_cast<tbq::Kind>(1 + amount / 4 % (tbq::kKindCount - 1));
       const tbq::TableKind& table = *tbq::table_kind(tbq::kind_name(kind));
-      REQUIRE(table_of(again, table) == table_of(result, table));
+      REQUIRE(table_of(second, table) == table_of(result, table));
       break;
     }
     case kVerified: {
       other.verify = true;
       if (amount % 2 == 0) {
-        const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-        require_equal(rows_of(again, file), rows, "verified");
-        require_same_report(again, result);
+        const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+        require_equal(rows_of(second, file), rows, "verified");
+        require_same_report(second, result);
       } else {
         other.kinds = options.kinds = one_kind(amount / 2);
-        const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
+        const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
         const tbq::Result quick = tbq::decode({{file.path(), 0}}, options);
-        require_equal(rows_of(again, file), rows_of(quick, file), "one kind, verified");
-        require_told(quick, again, file, options.kinds);
+        require_equal(rows_of(second, file), rows_of(quick, file), "one kind, verified");
+        require_reported(quick, second, file, options.kinds);
       }
       break;
     }
     case kOneKind: {
       const auto kind = static_cast<tbq::Kind>(amount % tbq::kKindCount);
       other.kinds = tbq::bit(kind);
-      const auto wanted = [&](const std::string&, tbq::Kind one, int64_t) { return one == kind; };
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      require_equal(rows_of(again, file), rows_of(result, file, wanted), tbq::kind_name(kind));
-      require_told(again, result, file, other.kinds);
+      const auto wanted = [&](const std::string&, tbq::Kind row_kind, int64_t) { return row_kind == kind; };
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+      require_equal(rows_of(second, file), rows_of(result, file, wanted), tbq::kind_name(kind));
+      require_reported(second, result, file, other.kinds);
       break;
     }
     case kSteps: {
@@ -164,18 +164,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const auto wanted = [&](const std::string&, tbq::Kind, int64_t step) {
         return step >= other.first_step && step <= other.last_step;
       };
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      require_equal(rows_of(again, file), rows_of(result, file, wanted), "some steps");
-      require_told(again, result, file, other.kinds);
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+      require_equal(rows_of(second, file), rows_of(result, file, wanted), "some steps");
+      require_reported(second, result, file, other.kinds);
       break;
     }
     case kOneTag: {
       const std::string name(1, static_cast<char>('a' + amount % 4));
       other.select = [&](uint32_t, std::string_view tag) { return tag == name; };
       const auto wanted = [&](const std::string& tag, tbq::Kind, int64_t) { return tag == name; };
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      require_equal(rows_of(again, file), rows_of(result, file, wanted), "one tag");
-      require_told(again, result, file, other.kinds);
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+      require_equal(rows_of(second, file), rows_of(result, file, wanted), "one tag");
+      require_reported(second, result, file, other.kinds);
       break;
     }
     case kFlipped: {
@@ -187,9 +187,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       other.kinds = one_kind(amount);
       if (amount >= 64) other.select = [&](uint32_t, std::string_view tag) { return tag == name; };
       const tbq::Result before = tbq::decode({{sound.path(), 0}}, other);
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      if (!is_healthy(before.files[0]) || !is_healthy(again.files[0])) break;
-      require_equal(rows_of(again, file), rows_of(before, sound), "a flipped bit that nothing tells of");
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+      if (!is_healthy(before.files[0]) || !is_healthy(second.files[0])) break;
+      require_equal(rows_of(second, file), rows_of(before, sound), "a flipped bit that nothing tells of");
       break;
     }
     case kPartsOfKind: {
@@ -197,25 +197,26 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       other.threads = 2 + amount / 16 % 3;
       other.split = 1 + file.content().size() / (4 + amount / 64 * 4);
       const tbq::Result quick = tbq::decode({{file.path(), 0}}, options);
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      require_equal(rows_of(again, file), rows_of(quick, file), "parts, one kind");
-      require_told(again, quick, file, 0);
-      REQUIRE(again.files[0].faults.size() == quick.files[0].faults.size());
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+      require_equal(rows_of(second, file), rows_of(quick, file), "parts, one kind");
+      require_reported(second, quick, file, 0);
+      REQUIRE(second.files[0].faults.size() == quick.files[0].faults.size());
       break;
     }
     case kGeneral: {
       other.general_only = true;
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
-      require_equal(rows_of(again, file), rows, "no fast paths");
-      require_same_report(again, result);
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
+      require_equal(rows_of(second, file), rows, "no fast paths");
+      require_same_report(second, result);
       break;
     }
     case kCounted: {
       other.count = true;
-      const tbq::Result again = tbq::decode({{file.path(), 0}}, other);
+      const tbq::Result second = tbq::decode({{file.path(), 0}}, other);
       std::map<std::pair<std::string, tbq::Kind>, uint64_t> got, want;
-      for (const tbq::SeriesReport& one : again.series) got[{one.tag, one.kind}] = one.seen.steps.count;
-      for (const tbq::SeriesReport& one : result.series) want[{one.tag, one.kind}] = one.rows;
+      for (const tbq::SeriesReport& report : second.series)
+        got[{report.tag, report.kind}] = report.seen.steps.count;
+      for (const tbq::SeriesReport& report : result.series) want[{report.tag, report.kind}] = report.rows;
       REQUIRE(got == want);
       break;
     }

@@ -1,4 +1,4 @@
-// Bytes as a TensorProto: its elements as numbers, float64s, strings and as a scalar, which must agree.
+// Fuzzes bytes as a TensorProto: its elements as numbers, float64s, strings and as a scalar must agree.
 #include <cmath>
 #include <iterator>
 
@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (tensor.ok()) REQUIRE(tensor.count == count);
 
-  // Small budgets, or a few bytes would make megabytes of zeros in each run.
+  // Small budgets; otherwise a few bytes would become megabytes of zeros in each run.
   RepeatBudget budget{4096};
   tbq::GrowableBuffer<char> numbers;
   const TensorError copied = tbq::copy_numbers(tensor, budget, numbers);
@@ -121,8 +121,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     REQUIRE(same(held, scalar.value));
   }
   // One rule: a scalar is a tensor of one real number, and has that number's value.
-  const bool one = widened == TensorError::none && doubles.size() == 1;
-  REQUIRE(scalar.valid == one);
-  if (one) REQUIRE(same(scalar.value, doubles[0]));
+  const bool is_one_number = widened == TensorError::none && doubles.size() == 1;
+  REQUIRE(scalar.valid == is_one_number);
+  if (is_one_number) REQUIRE(same(scalar.value, doubles[0]));
   return 0;
 }

@@ -1,4 +1,4 @@
-// Any numbers and strings as CSV and JSON text: it reads back to what was written.
+// Writes any numbers and strings as CSV and JSON text, which must read back to the same values.
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -38,10 +38,10 @@ void check_number(double value) {
       REQUIRE(read == value && std::signbit(read) == std::signbit(value));
     }
   }
-  const auto whole = std::bit_cast<int64_t>(value);
-  *tbq::write_int64(text, whole) = 0;
-  REQUIRE(std::strtoll(text, nullptr, 10) == whole);
-  REQUIRE(tbq::write_timestamp(text, whole) - text == 27);
+  const auto integer = std::bit_cast<int64_t>(value);
+  *tbq::write_int64(text, integer) = 0;
+  REQUIRE(std::strtoll(text, nullptr, 10) == integer);
+  REQUIRE(tbq::write_timestamp(text, integer) - text == 27);
 }
 
 std::string unquoted_json(std::string_view text) {
@@ -115,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (guarded) want = "'" + want;
     REQUIRE(unquoted_csv(quoted, style.separator) == want);
   }
-  // Two rows of every kind of cell, in exact buffers.
+  // Two rows of every type of cell, in buffers of exact size.
   const std::vector<int64_t> integers = {std::bit_cast<int64_t>(values[0]), -1};
   const std::string both = text + second;
   const std::vector<int32_t> offsets = {0, static_cast<int32_t>(text.size()),

@@ -1,4 +1,4 @@
-// Event files as seeds of the targets that read them: every kind, small and large, sessions, restarts,
+// Event files as seeds for the targets that read them: every kind, small and large, sessions, restarts,
 // damage.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rows as bytes.
+// Converts rows to bytes for comparison.
 #include "fuzz/rows.hpp"
 
 #include <cstdio>
@@ -22,7 +22,7 @@ void put(std::string& out, Bytes bytes) {
   out.append(tbq::as_text(bytes));
 }
 
-// Where the value is, or false if its record is damaged.
+// Finds the value's bytes; false if its record is damaged.
 bool load(const BlobRow& row, const std::string& file, Bytes& out) {
   if (!row.deferred) {
     out = {row.payload, row.payload_length};
@@ -89,7 +89,7 @@ Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wante
       if (metadata) put(series.bytes, Bytes(row.metadata, row.metadata_length));
     }
   }
-  std::erase_if(rows.series, [](const auto& one) { return one.second.steps.empty(); });
+  std::erase_if(rows.series, [](const auto& report) { return report.second.steps.empty(); });
   return rows;
 }
 
@@ -125,18 +125,18 @@ std::string reported(const tbq::Result& result, bool readable) {
       put(out, value);
     }
   };
-  for (const tbq::SeriesReport& one : result.series) {
-    const tbq::Span& seen = one.seen;
-    out += one.tag + " (" + tbq::kind_name(one.kind) + ", " + one.metadata.plugin + "):";
-    say("metadata", one.metadata_bytes.size());
-    say("dtype", one.dtype);
+  for (const tbq::SeriesReport& report : result.series) {
+    const tbq::Span& seen = report.seen;
+    out += report.tag + " (" + tbq::kind_name(report.kind) + ", " + report.metadata.plugin + "):";
+    say("metadata", report.metadata_bytes.size());
+    say("dtype", report.dtype);
     say("seen", seen.steps.count);
-    say("rows", one.rows);
-    say("dropped", one.dropped.count);
-    say("from", one.dropped.min);
-    say("to", one.dropped.max);
-    say("rounded", one.rounded);
-    say("refused", one.refused);
+    say("rows", report.rows);
+    say("dropped", report.dropped.count);
+    say("from", report.dropped.min);
+    say("to", report.dropped.max);
+    say("rounded", report.rounded);
+    say("refused", report.refused);
     say("first", seen.steps.first);
     say("last", seen.steps.last);
     say("min", seen.steps.min);
@@ -145,23 +145,23 @@ std::string reported(const tbq::Result& result, bool readable) {
     say("last_wall", seen.last_wall);
     out += '\n';
   }
-  for (const tbq::FileReport& one : result.files) {
-    out += std::string(tbq::file_state_name(one.state)) + ":";
-    say("bytes", one.bytes);
-    say("resume", one.resume);
-    say("records", one.records);
-    say("values", one.steps.count);
-    say("truncated", one.truncated);
-    say("lost", one.lost_bytes);
-    say("more", one.more_faults);
-    say("sessions", one.sessions);
-    say("first", one.steps.first);
-    say("last", one.steps.last);
-    say("max", one.steps.max);
-    say("first_wall", one.times.start());
-    say("last_wall", one.times.end);
-    out += " by " + one.writer + " " + one.file_version + '\n';
-    for (const tbq::Fault& fault : one.faults) {
+  for (const tbq::FileReport& report : result.files) {
+    out += std::string(tbq::file_state_name(report.state)) + ":";
+    say("bytes", report.bytes);
+    say("resume", report.resume);
+    say("records", report.records);
+    say("values", report.steps.count);
+    say("truncated", report.truncated);
+    say("lost", report.lost_bytes);
+    say("more", report.more_faults);
+    say("sessions", report.sessions);
+    say("first", report.steps.first);
+    say("last", report.steps.last);
+    say("max", report.steps.max);
+    say("first_wall", report.times.start());
+    say("last_wall", report.times.end);
+    out += " by " + report.writer + " " + report.file_version + '\n';
+    for (const tbq::Fault& fault : report.faults) {
       out += std::string("  ") + tbq::fault_name(fault.code);
       say("at", fault.offset);
       say("length", fault.length);

@@ -1,5 +1,4 @@
-// The rows of a decode in a form that can be compared, read from where they lie: far quicker than through
-// Arrow.
+// The rows of a decode in a comparable form, read directly from memory: far quicker than through Arrow.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@
 #include "decode/decode.hpp"
 #include "io/memory_file.hpp"
 
-// By tag and kind, the rows as bytes: step, wall time, form and value; for histograms their numbers, wherever
-// they lie. A deferred value is read from `file`, and is not a row if its record is damaged.
+// The rows as bytes, by tag and kind: step, wall time, form and value; for histograms their numbers, wherever
+// they are stored. A deferred value is read from `file`, and is not a row if its record is damaged.
 struct Rows {
   struct Key {
     std::string tag;
@@ -31,14 +30,14 @@ struct Rows {
 };
 
 using Wanted = std::function<bool(const std::string& tag, tbq::Kind kind, int64_t step)>;
-// Without `metadata`, what an event says of its tag beside the value does not count.
+// Without `metadata`, an event's metadata is not compared.
 Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wanted& wanted = {},
              bool metadata = true);
 
 std::string described(const Rows& rows);
-// Ends the process, with both sides described, if they differ.
+// Ends the process, with a description of both sides, if they differ.
 void require_equal(const Rows& got, const Rows& want, const char* what);
 
-// What is said of series and of files, for all that does not depend on how the file was read.
+// The reports on series and files, without everything that depends on how the file was read.
 std::string reported(const tbq::Result& result, bool readable);
 void require_same_report(const tbq::Result& got, const tbq::Result& want);

@@ -1,4 +1,4 @@
-// The interpreter of scripts, and the events that they name.
+// Interprets scripts and builds the events that they name.
 #include "fuzz/script.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ std::string graph(size_t size) {
   return message(1, node) + message(2, message(1, message(1, message(1, "f")) + message(3, node)));
 }
 
-// The fields of an Event beside its time and step.
+// The fields of an Event except its time and step.
 std::string content(Form form, const std::string& tag, size_t size) {
   const auto value = [&](const std::string& rest) { return summary(message(1, tag) + rest); };
   const std::string fill = filling(size);
@@ -161,7 +161,7 @@ std::string content(Form form, const std::string& tag, size_t size) {
   return {};
 }
 
-// Made once each.
+// Builds each content once.
 const std::string& content_of(Form form, uint8_t tag, uint8_t size) {
   constexpr size_t kForms = static_cast<size_t>(Form::count);
   static std::string known[kForms][4][std::size(kFillers)];
@@ -188,9 +188,9 @@ class Interpreter {
   uint8_t byte() { return at_ < end_ ? *at_++ : uint8_t{0}; }
   std::string bytes(size_t count) {
     count = std::min(count, static_cast<size_t>(end_ - at_));
-    std::string taken(reinterpret_cast<const char*>(at_), count);
+    std::string front(reinterpret_cast<const char*>(at_), count);
     at_ += count;
-    return taken;
+    return front;
   }
 
   void word() {

@@ -1,5 +1,5 @@
-// A small language of event files: a few bytes become a record of any kind, a session, a repetition or
-// damage, so that short inputs reach what only long files with sound checksums reach otherwise.
+// A small language of event files. A few bytes become a record of any kind, a session, a repetition or
+// damage, so that short inputs reach code that otherwise only long files with valid checksums reach.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace script {
 
-// What an event holds; the order is part of the corpus.
+// The content of an event; the corpus depends on this order.
 enum class Form : uint8_t {
   simple_scalar,
   float_scalar,    // a tensor, with metadata
   bare_scalar,     // a tensor without metadata
-  integer_scalar,  // int64, beyond what float64 holds for some sizes
+  integer_scalar,  // int64; for some sizes, more than float64 can hold
   old_histogram,   // HistogramProto
   histogram,       // [k, 3] float64, with metadata
   bare_histogram,  // without metadata
@@ -36,7 +36,7 @@ enum class Form : uint8_t {
   custom_scalars,
   unknown_plugin,
   legacy_histogram,  // a field that only very old writers used
-  tensor,            // plain, without metadata
+  tensor,            // without metadata
   image_and_scalar,  // two values in one event
   only_metadata,     // a value that is only announced
   writer,            // source_metadata
@@ -45,25 +45,25 @@ enum class Form : uint8_t {
   count,
 };
 
-// Filler bytes that an event of size class `size` (0 to 31) holds: from none to past kLargeRecord.
+// The filler bytes of an event of size class `size` (0 to 31): from none to more than kLargeRecord.
 size_t filler(uint8_t size);
 
-// The event file that an input describes; at most about kLargestFile bytes, and kMostEvents by the words
-// below. Small, for what goes wrong in a long file goes wrong in a short one, which is read a few thousand
-// times a second.
+// The event file that an input describes, with at most about kLargestFile bytes and kMostEvents events. It is
+// small because an error in a long file also shows in a short one, which can be read a few thousand times per
+// second.
 std::string file_of(const uint8_t* data, size_t size);
-// The same without the bits that flip() flips; `flips` is how many those are.
+// The same file without the bits that flip() flips; `flips` is their number.
 std::string unflipped_file_of(const uint8_t* data, size_t size, size_t& flips);
 constexpr size_t kLargestFile = 6000;
 constexpr size_t kMostEvents = 24;
 
 // The words of the language, for seeds.
 std::string event(Form form, uint8_t tag, int8_t step, uint8_t wall, uint8_t size = 0);
-std::string repeat(uint8_t times);  // the last event 1 to 32 times more, a step and a second later each
+std::string repeat(uint8_t times);  // the last event, 1 to 32 times, each a step and a second later
 std::string record(std::string_view payload);
 std::string raw(std::string_view bytes);
-std::string flip(uint16_t back, uint8_t bit);  // a bit of what stands there so far, counted from its end
-std::string cut(uint8_t bytes);                // the last bytes gone
+std::string flip(uint16_t back, uint8_t bit);  // flips a bit of the file so far, counted from its end
+std::string cut(uint8_t bytes);                // removes the last bytes
 std::string session(uint8_t wall);
 std::string zeros(uint8_t size);
 

@@ -1,4 +1,4 @@
-// Arrow arrays, cell by cell.
+// Converts Arrow arrays to comparable cells.
 #include "fuzz/tables.hpp"
 
 #include "bytes/utf8.hpp"

@@ -1,5 +1,4 @@
-// Tables as a consumer of the Arrow interface sees them, in a form that can be compared: batches do not
-// matter.
+// Tables as a consumer of the Arrow interface sees them, in a comparable form that ignores batches.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 #include "decode/decode.hpp"
 #include "tables/kinds.hpp"
 
-// The cells of each column one after the other, each with its length, or a mark if it is null.
+// The cells of each column one after the other, each with its length, or a marker if it is null.
 struct Table {
   int64_t rows = 0;
   std::vector<std::pair<std::string, std::string>> columns;

@@ -1,4 +1,4 @@
-// Blocks that grow, each four times the one before, up to 4 MiB.
+// Allocates blocks that grow: each is four times the size of the last, up to 4 MiB.
 #include "io/arena.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ uint8_t* Arena::block(size_t bytes) {
 
 const uint8_t* Arena::copy(const uint8_t* data, size_t size) {
   if (size > left_ || kSanitized) {
-    // A large value has a block of its own, and the current one stays in use.
+    // A large value gets its own block; the current block stays in use.
     if (size > next_ || kSanitized) {
       uint8_t* own = block(size);
       size_ += size;

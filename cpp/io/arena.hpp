@@ -1,4 +1,4 @@
-// Bytes that live together.
+// An arena: bytes that are all freed together.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tbq {
 
-// Bytes that live as long as the arena, in blocks that grow; from some size on they are slabs.
+// Copies bytes into growing blocks that live as long as the arena. Large blocks are slabs.
 class Arena {
  public:
   const uint8_t* copy(const uint8_t* data, size_t size);

@@ -1,4 +1,4 @@
-// One system call per path.
+// Reads the status of a path with one system call.
 #include "io/file_status.hpp"
 
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ FileStatus status_from(int failed, const Info& info) {
 #ifdef _WIN32
   status.is_regular = (info.st_mode & _S_IFREG) != 0;
   status.is_directory = (info.st_mode & _S_IFDIR) != 0;
-  status.modified = static_cast<int64_t>(info.st_mtime) * 1'000'000'000;  // it tells no more than seconds
+  status.modified = static_cast<int64_t>(info.st_mtime) * 1'000'000'000;  // whole seconds only
 #else
   status.is_regular = S_ISREG(info.st_mode);
   status.is_directory = S_ISDIR(info.st_mode);

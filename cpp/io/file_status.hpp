@@ -1,4 +1,4 @@
-// What the system says of a path, to see whether something changed there.
+// The system's information about a path, for detecting changes.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 namespace tbq {
 
 struct FileStatus {
-  int error = 0;  // errno, if the path could not be looked at
+  int error = 0;  // an errno, if the path could not be examined
   bool is_regular = false;
   bool is_directory = false;
   uint64_t size = 0;
   int64_t modified = 0;  // nanoseconds
-  int64_t changed = 0;   // the same, of its name, mode or links too; 0 if the system does not tell
+  int64_t changed = 0;   // like `modified`, but also for changes of name, mode or links; 0 if unknown
   uint64_t device = 0;
   uint64_t inode = 0;  // 0 if the file system has none
 
   bool operator==(const FileStatus&) const = default;
-  // Whether both can be the same file: it may have grown.
+  // Whether both can be the same file, which may have grown in between.
   bool is_same_file(const FileStatus& other) const {
     return error == other.error && device == other.device && inode == other.inode;
   }

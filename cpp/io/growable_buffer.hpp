@@ -1,4 +1,4 @@
-// A growing array of plain values whose memory can be handed over without a copy.
+// A growing array of plain values; its memory can be handed over without a copy.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tbq {
 
-// New room is not cleared.
+// New room is not zeroed.
 template <class T>
 class GrowableBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -61,7 +61,7 @@ class GrowableBuffer {
     T* at = extend(count);
     for (size_t i = 0; i < count; ++i) at[i] = value;
   }
-  // Makes room for `count` more at least.
+  // Makes room for at least `count` more values.
   void reserve(size_t count) {
     if (count <= capacity_ - size_) return;
     if (count > SIZE_MAX / sizeof(T) / 4 - size_) throw std::bad_alloc();

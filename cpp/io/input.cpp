@@ -1,4 +1,4 @@
-// Files and the moving window over them; the only system calls for input.
+// Reads files through a moving window; contains the only system calls for input.
 #include "io/input.hpp"
 
 #include <algorithm>
@@ -85,8 +85,7 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
     });
 #endif
     if (got < 0) {
-      if (done > 0)
-        break;  // a bad sector: what lies before it is read, and the next call says why it stops there
+      if (done > 0) break;  // a bad sector: return the bytes before it; the next call returns the error
       return -errno;
     }
     if (got == 0) break;
@@ -98,7 +97,7 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
 uint64_t File::next_data(uint64_t offset) const {
   if (memory_) return offset;
 #if defined(SEEK_DATA) && !defined(_WIN32)
-  // Reads do not go by the position.
+  // lseek moves the file position, which no read here depends on.
   const off_t data_at = retried([&] { return ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA); });
   if (data_at >= 0) return std::max(offset, static_cast<uint64_t>(data_at));
   if (errno == ENXIO) return std::max(offset, status_.size);  // nothing but a hole to the end
@@ -117,7 +116,7 @@ void BlockReader::reset(const File* file, uint64_t end) {
   have_ = 0;
   error_ = 0;
   bytes_read_ = 0;
-  ahead_ = block_;  // whole files are read from their start: no small first step
+  ahead_ = block_;  // a file is read in full from its start: no small first step
 }
 
 const uint8_t* BlockReader::fill(uint64_t offset, size_t count) {
@@ -151,13 +150,14 @@ const uint8_t* BlockReader::fill(uint64_t offset, size_t count) {
   } else {
     have_ += static_cast<size_t>(got);
     bytes_read_ += static_cast<uint64_t>(got);
-    if (have_ < want) {  // it has shrunk, or cannot be read from there on
+    if (have_ < want) {  // the file has shrunk, or cannot be read from here on
       end_ = base_ + have_;
       const int64_t more = file_->read_at(end_, buffer_.get() + have_, 1);
       if (more < 0) error_ = static_cast<int>(-more);
     }
   }
-  poison(buffer_.get() + have_, capacity_ - have_);  // a read past the window is an error, and shall be seen
+  poison(buffer_.get() + have_,
+         capacity_ - have_);  // the sanitizer reports reads past the window
   return count <= have_ ? buffer_.get() : nullptr;
 }
 

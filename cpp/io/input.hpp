@@ -1,4 +1,4 @@
-// Reading a file in blocks: never mapped, so that a file that shrinks is an early end and not a signal.
+// Reads a file in blocks. Files are never mapped, so a file that shrinks is an early end and not a signal.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace tbq {
 
-// An open file. Paths are UTF-8 (on POSIX: whatever bytes the system uses), or those of a MemoryFile.
+// An open file. A path is UTF-8 (on POSIX: any bytes), or the path of a MemoryFile.
 class File {
  public:
   File() = default;
@@ -22,25 +22,26 @@ class File {
   // 0, or an errno.
   int open(const std::string& path);
   void close();
-  uint64_t size() const { return status_.size; }  // when it was opened
+  uint64_t size() const { return status_.size; }  // at the time it was opened
   const FileStatus& status() const { return status_; }
-  uint64_t id() const { return id_; }  // another for each file that is opened
-  // Reads up to `count` bytes at `offset`; returns how many came, 0 at the end, or -errno if none came.
+  uint64_t id() const { return id_; }  // different for each opened file
+  // Reads up to `count` bytes at `offset`. Returns the number of bytes read, 0 at the end, or -errno if none
+  // was read.
   int64_t read_at(uint64_t offset, void* into, size_t count) const;
-  // The first stored byte at or after `offset`; what lies between is a hole of a sparse file, which reads as
-  // zeros. `offset` itself if the system does not tell.
+  // The first stored byte at or after `offset`; the bytes before it are a hole of a sparse file and read as
+  // zeros. Returns `offset` itself if the system cannot say.
   uint64_t next_data(uint64_t offset) const;
 
  private:
   int open_disk(const std::string& path);
   int fd_ = -1;
-  std::shared_ptr<const std::string> memory_;  // in place of a descriptor
+  std::shared_ptr<const std::string> memory_;  // instead of a descriptor
   FileStatus status_;
   uint64_t id_ = 0;
 };
 
-// A window of a file that moves forward (or jumps). Reading ahead starts small after a jump and grows while
-// the reading is sequential, so that what is skipped is mostly not read.
+// A window of a file that moves forward (or jumps). Read-ahead starts small after a jump and grows while
+// reads are sequential, so most skipped bytes are never read.
 class BlockReader {
  public:
   explicit BlockReader(size_t block = kBlock) : block_(block < 1 ? 1 : block) {}
@@ -48,16 +49,16 @@ class BlockReader {
   BlockReader(const BlockReader&) = delete;
   BlockReader& operator=(const BlockReader&) = delete;
 
-  // Starts on a file, which must outlive its use here; bytes at or past `end` are never seen. What has been
-  // read of this same file stays in the window.
+  // Starts on a file, which must outlive its use here; the reader never sees bytes at or past `end`. The
+  // window keeps what it already read of the same file.
   void reset(const File* file, uint64_t end);
 
-  // Where the file ends for this reader: less than it was if a read came back short.
+  // The end of the file for this reader; lower than before if a read came back short.
   uint64_t end() const { return end_; }
   int error() const { return error_; }
   uint64_t bytes_read() const { return bytes_read_; }
 
-  // A pointer to `count` bytes at `offset`, or null when the file does not have them. Valid until the next
+  // A pointer to `count` bytes at `offset`, or null if the file does not have them. Valid until the next
   // call.
   const uint8_t* view(uint64_t offset, size_t count) {
     if (offset >= base_ && offset - base_ <= have_ && count <= have_ - static_cast<size_t>(offset - base_)) {
@@ -66,7 +67,7 @@ class BlockReader {
     return fill(offset, count);
   }
 
-  // What lies in the window from `offset` on: at least one byte unless the file has ended there.
+  // The bytes of the window from `offset` on: at least one, unless the file ends there.
   size_t available(uint64_t offset, const uint8_t*& data) {
     data = view(offset, 1);
     if (!data) return 0;
@@ -86,7 +87,7 @@ class BlockReader {
   const File* file_ = nullptr;
   uint64_t file_id_ = 0;
   size_t block_;
-  size_t ahead_ = 0;  // how much the next read asks for at least
+  size_t ahead_ = 0;  // the least that the next read asks for
   uint64_t end_ = 0;
   uint64_t base_ = 0;  // file offset of the first byte of the window
   size_t have_ = 0;

@@ -1,4 +1,4 @@
-// How much is read or written by one call.
+// The limit for the bytes of one read or write call.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The register of files in memory.
+// Keeps the register of files in memory.
 #include "io/memory_file.hpp"
 
 #include <mutex>
@@ -15,7 +15,7 @@ struct Register {
 };
 
 Register& all() {
-  static auto* const files = new Register;  // never destroyed: threads may read when the process ends
+  static auto* const files = new Register;  // never destroyed: threads may still read while the process ends
   return *files;
 }
 

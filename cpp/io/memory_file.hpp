@@ -1,4 +1,5 @@
-// A file in memory that File::open and Output::open know by its path: tests and fuzz targets need no disk.
+// A file in memory that File::open and Output::open find by its path, so that tests and fuzz targets need no
+// disk.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ class MemoryFile {
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
 
-  // Starts with a NUL byte, as no path of a file system can.
+  // Starts with a NUL byte, so it cannot be a path of a file system.
   const std::string& path() const { return path_; }
   // Must not change while a File is open on it.
   std::string& content() { return *content_; }

@@ -1,4 +1,4 @@
-// Output by write(2), and by _write on Windows.
+// Writes output by write(2), or by _write on Windows.
 #include "io/output.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ int Output::close() {
 #else
   const int failed = ::close(fd_);
 #endif
-  if (failed != 0 && errno != EINTR && error_ == 0) error_ = errno;  // interrupted, it is closed all the same
+  if (failed != 0 && errno != EINTR && error_ == 0) error_ = errno;  // EINTR: the file is closed anyway
   fd_ = -1;
   return error_;
 }

@@ -1,4 +1,4 @@
-// Writing a new file through a buffer; the only system calls for output.
+// Writes a new file through a buffer; contains the only system calls for output.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Makes a file that must not be there yet; an empty path only counts, that of a MemoryFile (which must be
-  // empty) fills it. Returns 0 or an errno.
+  // Creates a file, which must not exist yet. With an empty path, writes are only counted. The path of an
+  // (empty) MemoryFile fills that file. Returns 0 or an errno.
   int open(const std::string& path);
-  // Writes what is in the buffer and closes. Returns the first errno of all writes, or 0.
+  // Writes the buffer and closes the file. Returns the first errno of all writes, or 0.
   int close();
   // False once a write has failed; error() says why.
   bool write(Bytes bytes);
@@ -32,7 +32,7 @@ class Output {
 
   static constexpr size_t kBuffer = 256 * 1024;
   int fd_ = -1;
-  std::shared_ptr<std::string> memory_;  // in place of a descriptor
+  std::shared_ptr<std::string> memory_;  // instead of a descriptor
   int error_ = 0;
   uint64_t bytes_ = 0;
   size_t used_ = 0;

@@ -1,11 +1,12 @@
-// System calls that a signal may interrupt.
+// Repeats system calls that a signal interrupted.
 #pragma once
 
 #include <cerrno>
 
 namespace tbq {
 
-// What `call` returns, once no signal interrupts it. Not for close(): the descriptor is gone by then.
+// Repeats `call` until no signal interrupts it and returns its result. Not for close(): the descriptor is
+// already released.
 template <class Call>
 auto retried(Call&& call) {
   for (;;) {

@@ -1,5 +1,5 @@
-// What the core does differently under a sanitizer of memory: nothing is recycled, and spare room is
-// poisoned, so that a stray access is seen. (ThreadSanitizer is to see what users run.)
+// Adapts the core to a memory sanitizer: nothing is recycled, and spare room is poisoned, so the sanitizer
+// sees stray accesses. (Under ThreadSanitizer the core runs as it does for users.)
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-// Makes any access to these bytes an error, until they are unpoisoned.
+// Makes any access to these bytes an error until they are unpoisoned.
 inline void poison([[maybe_unused]] const void* memory, [[maybe_unused]] size_t size) {
 #ifdef TBQ_ADDRESS_SANITIZER
   __asan_poison_memory_region(memory, size);

@@ -1,4 +1,4 @@
-// Slabs and their cache.
+// Allocates slabs and recycles them through a cache.
 #include "io/slab.hpp"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ void want_large_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t byt
 #endif
 }
 
-// Lets the system take the pages, without asking again, if it needs them before they are written to. With
-// large pages that costs nothing measurable; small ones are not worth it.
+// Lets the system take the pages, without further notice, if it needs them before they are written to. With
+// large pages the cost is not measurable; small pages are not worth it.
 void offer_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_FREE
   if (bytes >= kLargePage) madvise(memory, bytes / kLargePage * kLargePage, MADV_FREE);
@@ -49,11 +49,11 @@ void* SlabCache::reuse(size_t bytes) noexcept {
   if (!lock) return nullptr;
   for (size_t i = count_; i-- > 0;) {
     if (kept_[i].bytes != bytes) continue;
-    void* taken = kept_[i].memory;
+    void* memory = kept_[i].memory;
     std::move(kept_ + i + 1, kept_ + count_, kept_ + i);
     --count_;
     held_ -= bytes;
-    return taken;
+    return memory;
   }
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// Whether work shall stop: asked in inner loops, set by any thread.
+// A flag that asks running work to stop: inner loops read it, any thread may set it.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ class StopFlag {
   bool is_set() const { return set_.load(std::memory_order_relaxed) || (look_ && looked()); }
   void set() { set_.store(true, std::memory_order_relaxed); }
 
-  // From now on is_set() calls `look` now and then, which may set the flag. For work on the thread that would
-  // otherwise wait and look: only that thread may ask then.
+  // Makes is_set() call `look` from time to time; `look` may set the flag. For work on a thread that would
+  // otherwise wait and poll: after this call, only that thread may call is_set().
   void look_by(std::function<void()> look, std::chrono::milliseconds interval = kInterval) {
     look_ = std::move(look);
     interval_ = interval;

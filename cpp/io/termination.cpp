@@ -1,4 +1,4 @@
-// The handler does nothing but write a byte: what may be called in a handler is a short list.
+// Catches SIGTERM and SIGHUP. The handler only writes a byte, because few functions are allowed in a handler.
 #include "io/termination.hpp"
 
 #ifndef _WIN32
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kSignals[] = {SIGTERM, SIGHUP};
 
-// Written only before a handler is set, and again in a forked child, which has one thread.
+// Written only before a handler is set, and once more in a forked child, which has one thread.
 struct Pipe {
   volatile int fd = -1;
   pid_t process = 0;
@@ -25,7 +25,7 @@ struct Pipe {
   ino_t inode = 0;
 } g_pipe;
 
-// Whether the number still means our pipe: daemons close all files, and numbers are used again.
+// Whether the descriptor is still our pipe: daemons close all files, and descriptors are reused.
 bool is_ours(int fd) {
   struct stat status;
   return retried([&] { return fstat(fd, &status); }) == 0 && status.st_dev == g_pipe.device &&
@@ -43,14 +43,14 @@ extern "C" void tbq_on_termination(int number) {
   const int before = errno;
   const auto byte = static_cast<unsigned char>(number);
   const int fd = g_pipe.fd;
-  bool told = false;
+  bool written = false;
   if (getpid() == g_pipe.process && is_ours(fd)) {
-    // A pipe that is full has told often enough.
-    told = retried([&] { return write(fd, &byte, 1); }) == 1 || errno == EAGAIN;
+    // If the pipe is full, a wake-up is already pending.
+    written = retried([&] { return write(fd, &byte, 1); }) == 1 || errno == EAGAIN;
   }
-  if (!told) {
+  if (!written) {
     set_default(number);
-    raise(number);  // it is delivered when this handler returns
+    raise(number);  // delivered when this handler returns
   }
   errno = before;
 }
@@ -66,7 +66,7 @@ bool is_default(const struct sigaction& action) {
 }  // namespace
 
 bool catch_termination(int fd) {
-  // The kernel keeps signals without a handler from process 1: there, nothing would end the process.
+  // For process 1, the kernel discards signals without a handler: nothing would end the process.
   if (getpid() == 1) return false;
   struct stat status;
   if (retried([&] { return fstat(fd, &status); }) != 0) return false;

@@ -1,4 +1,4 @@
-// Large files: threads decode pieces of what is new at the same time.
+// Decodes pieces of a large file's new bytes on several threads.
 #include <algorithm>
 
 #include "decode/file_opener.hpp"
@@ -20,7 +20,7 @@ void LiveRun::plan_ahead(BlockReader& reader, std::vector<AheadJob>& jobs) {
       continue;
     }
     file.ahead.status = handle.status();
-    // Some more pieces than threads: not all of them take as long.
+    // More pieces than threads, because pieces take different times.
     const uint64_t count = std::min<uint64_t>(bytes / options_.split, 4 * options_.threads);
     for (uint64_t k = 0; k < count; ++k) {
       const uint64_t limit = k + 1 == count ? file.until : begin + bytes / count * (k + 1);
@@ -44,16 +44,16 @@ void LiveRun::read_ahead(LiveReader& reader, const StopFlag& stop, const AheadJo
   piece.part = decode(reader, handle, file.id, begin, piece.limit, stop);
 }
 
-// Takes the pieces that follow one another as settled parts. What comes after them up to the file's end is
-// returned, or up to where it shall be read; null if it was not decoded.
+// Adds consecutive pieces as settled parts. Returns the part after them, up to the file's end or to the limit
+// of this poll; null if it was not decoded.
 std::shared_ptr<Part> LiveRun::decode_ahead(LiveReader& reader, LiveFile& file, const File& handle,
                                             const Ahead& ahead, const StopFlag& stop) {
   if (ahead.pieces.empty() || ahead.pieces[0].begin != file.settled) return nullptr;
-  file.status = ahead.status;  // what happened since then is yet to be seen
+  file.status = ahead.status;  // later changes are found by the next check
   for (const Ahead::Piece& piece : ahead.pieces) {
     if (file.settled >= piece.limit) continue;
     std::shared_ptr<Part> part = piece.part;
-    // One that begins elsewhere is wrong: the walk from the file's beginning is right.
+    // If the piece begins elsewhere, it is wrong: the walk from the file's beginning is right.
     if (!part || part->begin != file.settled)
       part = decode(reader, handle, file.id, file.settled, piece.limit, stop);
     if (&piece == &ahead.pieces.back()) return part;

@@ -1,3 +1,4 @@
+// Reduces curves to pixel columns.
 #include "live/curves.hpp"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ class Grid {
   Grid(double low, double high, size_t width) : width_(width) {
     const auto count = static_cast<double>(width);
     if (!(high > low)) return;
-    // The distance of the two is not a finite number, or the columns per unit are not.
+    // The distance of the two, or the number of columns per unit, is not finite.
     if (std::isinf(high - low)) {
       unit_ = 0x1p-2;
     } else if (std::isinf(count / (high - low))) {
@@ -59,7 +60,7 @@ class Grid {
     low_ = low * unit_;
     scale_ = count / (high * unit_ - low_);
   }
-  // Of an x that is not below the axis.
+  // The column of `x`, which must not be below the axis.
   size_t column(double x) const {
     const double place = (x * unit_ - low_) * scale_;
     return place < static_cast<double>(width_) ? static_cast<size_t>(place) : width_ - 1;
@@ -67,7 +68,7 @@ class Grid {
 
  private:
   size_t width_;
-  double unit_ = 1;  // a power of two: nothing is rounded
+  double unit_ = 1;  // a power of two, so that nothing is rounded
   double low_ = 0;
   double scale_ = 0;
 };
@@ -89,7 +90,7 @@ void fill(const Curve& curve, const CurveOptions& options, size_t index, Columns
   double* const last = out.last.data() + base;
   double* const least = out.least.data() + base;
   double* const largest = out.largest.data() + base;
-  // Most points lie in the column of the point before, whose numbers are kept at hand.
+  // Most points are in the same column as the point before, so that column's numbers stay in local variables.
   size_t at = out.width;
   double begun = 0, ended = 0, low = 0, high = 0;
   const auto put = [&] {

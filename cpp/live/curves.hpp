@@ -1,4 +1,4 @@
-// Curves for views: of every pixel column the first, the last, the least and the largest of all points in it.
+// Curves for views: the first, last, smallest and largest value of all points in each pixel column.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tbq {
 
-// Points of a series that lie together in memory.
+// Points of a series that are consecutive in memory.
 struct Points {
   const int64_t* steps = nullptr;
   const double* walls = nullptr;
@@ -18,23 +18,23 @@ struct Points {
 
 struct Curve {
   std::vector<Points> points;
-  double began = 0;  // of its run, for relative times
+  double began = 0;  // start of the run, for relative times
 };
 
 enum class Axis : uint8_t { step, relative, wall };
 
 struct CurveOptions {
   Axis axis = Axis::step;
-  bool ranged = false;  // take [low, high]; otherwise all points
+  bool ranged = false;  // use [low, high]; otherwise all points
   double low = 0;
   double high = 0;
   size_t width = 0;
-  double smooth = 0;  // as TensorBoard smooths, over all points, before any is left out
+  double smooth = 0;  // TensorBoard's smoothing over all points, before any is left out
   unsigned threads = 1;
 };
 
-// The columns of all curves on one grid: column i of curve c is at c * width + i. A column without a finite
-// value has NaN.
+// The columns of all curves on one grid: column i of curve c is at index c * width + i. A column without a
+// finite value has NaN.
 struct Columns {
   double low = 0;
   double high = 0;
@@ -44,7 +44,7 @@ struct Columns {
   std::vector<double> least;
   std::vector<double> largest;
   std::vector<double>
-      broken;  // for each curve, where its first value lies that is not finite; NaN if none does
+      broken;  // per curve, the position of its first value that is not finite; NaN if all are finite
 };
 
 Columns columns_of(const std::vector<Curve>& curves, const CurveOptions& options);

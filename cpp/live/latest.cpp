@@ -1,3 +1,4 @@
+// Finds the last visible row of each series.
 #include "live/latest.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ struct Piece {
     for (const Stretch& stretch : *stretches) rows += stretch.end - stretch.begin;
     return rows;
   }
-  // The place in the part of the visible row that has `after` visible ones after it.
+  // The index in the part of the visible row with `after` visible rows after it.
   uint64_t from_end(uint64_t after) const {
     for (auto at = stretches->rbegin(); at != stretches->rend(); ++at) {
       const uint64_t rows = at->end - at->begin;
@@ -92,7 +93,7 @@ std::vector<Latest> LiveRun::latest(uint64_t back) const {
     latest.step = last.step;
     latest.wall_time = last.wall_time;
     latest.value = last.value;
-    // Only rows of the last session: between two sessions nothing ran.
+    // Only rows of the last session, because nothing ran between two sessions.
     const uint32_t session = pieces.back().session;
     uint64_t after = back;
     Row earlier = last;

@@ -16,11 +16,11 @@ struct Latest {
   uint64_t count = 0;  // visible rows
   int64_t step = 0;
   double wall_time = 0;
-  double value = 0;  // of a scalar
-  // Of a scalar, the row some rows before it: the two say how fast the run is.
+  double value = 0;  // for a scalar
+  // For a scalar, a row some rows earlier: the two rows show the speed of the run.
   int64_t earlier_step = 0;
   double earlier_wall_time = 0;
-  // The first visible row of each session but the first: where it took over.
+  // The first visible row of each session except the first: where it took over.
   std::vector<std::pair<int64_t, double>> takeovers;
 };
 

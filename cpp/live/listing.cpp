@@ -1,3 +1,4 @@
+// Lists the series of a run from their visible rows.
 #include "live/listing.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace tbq {
 namespace {
 
-// Adds the visible rows of one segment; those of a series come in the order of their sessions.
+// Adds the visible rows of one segment; segments of a series must come in the order of their sessions.
 template <class RowOf>
 void add_rows(SeriesListing& listing, const Stretches& stretches, RowOf&& row_of) {
   for (const Stretch& stretch : stretches) {
@@ -69,7 +70,7 @@ std::vector<SeriesListing> LiveRun::listing() const {
       known.metadata = *first->parsed;
       known.content = as_text(plugin_content(first->bytes));
     }
-    bool tensors = false;  // its scalars are tensors, not simple values
+    bool tensors = false;  // the scalars are tensors, not simple values
     std::map<Kind, std::vector<SeriesPlace>> kinds;
     for (const auto& [part, entry] : entries) {
       known.refused += entry->refused;

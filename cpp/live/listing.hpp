@@ -1,4 +1,4 @@
-// What there is of each series of a run, for views that list them as TensorBoard does.
+// The properties of each series of a run, for views that list series as TensorBoard does.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace tbq {
 struct SeriesListing {
   std::string tag;
   Kind kind = Kind::scalars;
-  ValueField field = ValueField::none;  // that held its first value
-  // Of the first value of the tag, of whatever kind: the field, and whether metadata stands on it.
+  ValueField field = ValueField::none;  // the field of its first value
+  // For the tag's first value of any kind: its field, and whether it carries metadata.
   ValueField began_as = ValueField::none;
   bool began_with_metadata = false;
   uint64_t count = 0;  // visible rows
@@ -22,10 +22,10 @@ struct SeriesListing {
   double first_wall_time = 0;
   int64_t last_step = 0;
   double last_wall_time = 0;
-  double last_value = 0;  // of a scalar
+  double last_value = 0;  // for a scalar
   bool has_metadata = false;
   TagMetadata metadata;
-  std::string content;   // of its plugin
+  std::string content;   // the content of its plugin
   uint64_t refused = 0;  // values of a scalar tag that are not exactly one number
 };
 

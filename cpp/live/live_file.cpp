@@ -1,3 +1,4 @@
+// Detects how a followed file changed, and decides which of its parts to merge.
 #include "live/live_file.hpp"
 
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace tbq {
 namespace {
 
 constexpr uint64_t kCompared = 4096;
-constexpr size_t kTogether = 4;                  // so many parts are worth to be merged
-constexpr uint64_t kLarge = uint64_t{12} << 20;  // a part of so many bytes is left alone
+constexpr size_t kTogether = 4;                  // merge if there are this many parts
+constexpr uint64_t kLarge = uint64_t{12} << 20;  // a part of this many bytes is not merged
 
 }  // namespace
 
@@ -38,7 +39,7 @@ FileChange LiveFile::compare(const FileStatus& found) const {
   if (status.error != 0 || !found.is_same_file(status) || found.size < status.size)
     return FileChange::replaced;
   if (found.size == status.size && found.modified != status.modified && !again)
-    return FileChange::replaced;  // in its place
+    return FileChange::replaced;  // overwritten in place
   return FileChange::grown;
 }
 
@@ -49,7 +50,7 @@ Fingerprint Fingerprint::of(BlockReader& reader, uint64_t begin, uint64_t end) {
   if (data) {
     fingerprint = {begin, static_cast<uint32_t>(count), crc32c(0, data, count)};
   } else if (count > 0) {
-    fingerprint.crc = 1;  // the file is shorter by now: no file has this
+    fingerprint.crc = 1;  // the file is now shorter: no file matches this
   }
   return fingerprint;
 }
@@ -66,7 +67,7 @@ bool Fingerprint::is_of(const File& file) const {
 }
 
 void LiveFile::remember(BlockReader& reader) {
-  // What was made of the bytes before `settled` may depend on the header that follows them.
+  // How the bytes before `settled` were understood may depend on the header after them.
   last = Fingerprint::of(reader, settled - std::min(settled, kCompared - kHeader),
                          std::min(settled + kHeader, reader.end()));
   if (first.size < kCompared) first = Fingerprint::of(reader, 0, std::min(settled, kCompared));

@@ -1,4 +1,4 @@
-// One file that is followed: what has been read of it, and how far that is settled.
+// A followed file: what was read of it, and up to which offset that is settled.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tbq {
 
-// What became of a file since the last look.
+// The change of a file since the last check.
 enum class FileChange : uint8_t { none, added, grown, replaced, gone };
 const char* file_change_name(FileChange change);
 
@@ -25,8 +25,8 @@ struct Fingerprint {
   bool is_of(const File& file) const;
 };
 
-// Parts of what is new in a large file, which threads decode at the same time. Each but the first begins at a
-// record that was searched for, so the one before must end there.
+// Pieces of a large file's new bytes, decoded on several threads. Each piece except the first begins at a
+// record that was searched for, so the piece before it must end exactly there.
 struct Ahead {
   struct Piece {
     uint64_t begin = 0;
@@ -34,32 +34,33 @@ struct Ahead {
     std::shared_ptr<Part> part;  // null if it was not decoded
   };
   std::vector<Piece> pieces;
-  FileStatus status;  // before they were read
+  FileStatus status;  // before the pieces were read
 };
 
 struct LiveFile {
   std::string path;
-  std::string name;   // by which files are ordered
-  uint32_t id = 0;    // of its report; another one each time it is read from the start
-  FileStatus status;  // when it was read last
+  std::string name;   // orders the files
+  uint32_t id = 0;    // the number of its report; a new one each time the file is read from the start
+  FileStatus status;  // at the last read
   bool known = false;
-  bool again = false;  // some of it was left to the next look
-  FileReport opened;   // what opening it said
+  bool again = false;  // some bytes were left for the next poll
+  FileReport opened;   // the findings of opening it
 
-  FileStatus now;  // found by the last look
+  FileStatus now;  // the result of the last check
   FileChange change = FileChange::none;
-  uint64_t until = UINT64_MAX;  // records from here on are left to the next look
+  uint64_t until = UINT64_MAX;  // records from here on are left for the next poll
 
-  uint64_t settled = 0;        // what is appended cannot change anything before this
-  Parts parts;                 // up to `settled`, one after the other
-  std::shared_ptr<Part> tail;  // from there on; decoded again when the file has grown
-  uint64_t unfinished = 0;     // bytes at the end that are not all of a record
-  // What a file that has only grown still has: its first bytes, and those around `settled`.
+  uint64_t settled = 0;        // appended bytes cannot change anything before this
+  Parts parts;                 // consecutive, up to `settled`
+  std::shared_ptr<Part> tail;  // from `settled` on; decoded again when the file has grown
+  uint64_t unfinished = 0;     // bytes of an incomplete record at the end
+  // Fingerprints that do not change if the file only grows: of its first bytes, and of those around
+  // `settled`.
   Fingerprint first;
   Fingerprint last;
   Ahead ahead;
 
-  // Adds all parts that there are; all of them or, if that fails, none.
+  // Adds all parts to `to`; if that fails, adds none.
   void add_parts(Parts& to) const {
     to.reserve(to.size() + parts.size() + 1);
     to.insert(to.end(), parts.begin(), parts.end());
@@ -71,21 +72,21 @@ struct LiveFile {
     settled = unfinished = 0;
     first = last = {};
   }
-  // From where on it is to be read, if it is what its status says, and how many bytes that are.
+  // The offset to read from, if the file is what its status claims, and the number of bytes to read.
   uint64_t begin_of_news() const { return change == FileChange::grown && now.size >= settled ? settled : 0; }
   uint64_t news() const {
     return change == FileChange::none || change == FileChange::gone ? 0 : now.size - begin_of_news();
   }
-  // What an ordered look at its status says; a file that may have grown must be compared yet.
+  // The change that a new status shows; if the file may have grown, its content must still be compared.
   FileChange compare(const FileStatus& found) const;
-  // Takes the fingerprints; the reader has just read the file.
+  // Computes the fingerprints; the reader has just read the file.
   void remember(BlockReader& reader);
-  // Whether the file still has them. A change before and after them, in a file that also grew, is not seen.
+  // Whether the fingerprints still match. In a file that also grew, a change outside of them is not seen.
   bool remembers(const File& file) const;
 };
 
-// The first of a row of parts at the end that are due to be decoded again as one, so that there are never
-// many; parts.size() if none are.
+// The index of the first of the last parts that should be decoded again as one part, so that there are never
+// many; parts.size() if there are none.
 size_t parts_to_merge(const Parts& parts);
 
 }  // namespace tbq

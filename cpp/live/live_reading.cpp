@@ -1,4 +1,4 @@
-// How a run reads its files: on from where they grew, or anew.
+// Reads the files of a run: continues where they grew, or starts again.
 #include <algorithm>
 
 #include "decode/file_opener.hpp"
@@ -30,8 +30,8 @@ std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, ui
   return part;
 }
 
-// Reads a file again, or on. What is read takes the place of what is known once all of it is there: if this
-// fails or is stopped, which returns false, nothing has changed.
+// Reads a file again, or continues it. The new state replaces the known state only when it is complete: if
+// this fails, or is stopped and returns false, nothing has changed.
 bool LiveRun::read_file(LiveReader& reader, LiveFile& known, const StopFlag& stop) {
   const Ahead ahead = std::exchange(known.ahead, {});
   LiveFile file = known;
@@ -65,25 +65,25 @@ bool LiveRun::read_file(LiveReader& reader, LiveFile& known, const StopFlag& sto
   if (file.tail) fresh.insert(file.tail.get());
   fresh_.reserve(fresh_.size() + fresh.size());
   dropped_.insert(dropped_.end(), dropped.begin(), dropped.end());
-  // Nothing fails from here on.
+  // Nothing can fail from here on.
   fresh_.merge(fresh);
   if (before) keep_place(*before, file);
   known = std::move(file);
   return true;
 }
 
-// Decodes what comes after the settled parts of a file.
+// Decodes the bytes after the settled parts of a file.
 void LiveRun::read_parts(LiveReader& reader, LiveFile& file, const File& handle, const Ahead& ahead,
                          const StopFlag& stop) {
   file.unfinished = 0;
   const uint64_t until = file.opened.compressed ? UINT64_MAX : file.until;
   auto part = decode_ahead(reader, file, handle, ahead, stop);
   if (!part && file.settled < until) part = decode(reader, handle, file.id, file.settled, until, stop);
-  // What is not settled depends on all that follows.
+  // Unsettled records depend on everything after them.
   if (part && until != UINT64_MAX && (part->settled < part->stopped || part->settled <= file.settled))
     part = decode(reader, handle, file.id, file.settled, UINT64_MAX, stop);
   if (!part) {
-    // Pieces that were decoded ahead reach up to the limit.
+    // The pieces decoded ahead already reach the limit.
   } else if (part->error == 0 && part->settled > file.settled) {
     if (part->settled < part->stopped) {
       auto settled = decode(reader, handle, file.id, file.settled, part->settled, stop);
@@ -99,12 +99,12 @@ void LiveRun::read_parts(LiveReader& reader, LiveFile& file, const File& handle,
   } else {
     file.tail = std::move(part);
   }
-  reader.reader.reset(&handle, handle.size());  // pieces may have been read by others
+  reader.reader.reset(&handle, handle.size());  // other threads may have read the pieces
   file.remember(reader.reader);
   file.again = !file.tail && file.settled >= until && file.settled < file.status.size;
 }
 
-// What was delivered of a part that was decoded again stays delivered.
+// Keeps the rows of a part delivered after the part was decoded again.
 void LiveRun::keep_place(const Part& before, const LiveFile& file) noexcept {
   const auto found = std::find_if(file.parts.begin(), file.parts.end(),
                                   [&](const auto& part) { return part->begin == before.begin; });
@@ -115,7 +115,7 @@ void LiveRun::keep_place(const Part& before, const LiveFile& file) noexcept {
   }
 }
 
-// Decodes parts again whose kinds were decided by a plugin that is not the tag's.
+// Decodes parts again if their kinds were decided by another plugin than the tag's.
 void LiveRun::correct_plugins(LiveReader& reader, const StopFlag& stop) {
   const Parts parts = all_parts();
   plugins_ = plugins_of(parts, order(parts), nullptr);
@@ -126,11 +126,11 @@ void LiveRun::correct_plugins(LiveReader& reader, const StopFlag& stop) {
       if (handle.open(file->opened.unpacked.empty() ? file->path : file->opened.unpacked) != 0) return;
       auto again = decode(reader, handle, file->id, part->begin, limit, stop);
       if (stop.is_set() || again->stopped != part->stopped || again->records != part->records)
-        return;  // it is another file now
+        return;  // the file was replaced
       again->truncated = part->truncated;
       dropped_.reserve(dropped_.size() + 1);
       fresh_.insert(again.get());
-      // Nothing fails from here on.
+      // Nothing can fail from here on.
       transfer(*part, *again, delivered_);
       dropped_.push_back(std::move(part));
       part = std::move(again);
@@ -160,7 +160,7 @@ void LiveRun::read(LiveReader& reader, const StopFlag& stop) {
       return;
     }
     change.what = std::exchange(file->change, FileChange::none);
-    changes_.push_back(std::move(change));  // there is room for it
+    changes_.push_back(std::move(change));  // room was reserved above
   }
   correct_plugins(reader, stop);
 }

@@ -1,5 +1,5 @@
-// Files that grow become parts; the join of all parts says which rows are visible; the difference is what is
-// new.
+// Follows one run: turns growing files into parts, joins all parts to see which rows are visible, and
+// delivers the difference.
 #include "live/live_run.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void LiveRun::set_files(const std::vector<FileSpec>& specs) {
   constexpr size_t kNew = SIZE_MAX;
   NameViewMap<size_t> known;
   for (size_t i = 0; i < files_.size(); ++i) known.emplace(files_[i]->path, i);
-  std::vector<size_t> places(specs.size(), kNew);  // among the files so far
+  std::vector<size_t> places(specs.size(), kNew);  // index among the current files
   std::vector<bool> stays(files_.size(), false);
   std::vector<bool> used(reports_.size(), false);
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -51,7 +51,7 @@ void LiveRun::set_files(const std::vector<FileSpec>& specs) {
       changes.push_back({name_, files_[i]->path, FileChange::gone});
     any = true;
   }
-  // Nothing fails from here on: either all of it is taken over or nothing.
+  // Nothing can fail from here on: everything is taken over, or nothing.
   for (size_t i = 0; i < specs.size(); ++i) {
     if (places[i] != kNew) files[i] = std::move(files_[places[i]]);
   }
@@ -64,11 +64,11 @@ void LiveRun::set_files(const std::vector<FileSpec>& specs) {
 bool LiveRun::look(uint64_t& bytes) {
   bool any = dirty_;
   for (auto& file : files_) {
-    file->ahead = {};  // of a look that was stopped
+    file->ahead = {};  // left over from a check that was stopped
     file->now = status_of(file->path);
     file->change = file->compare(file->now);
     if (file->known && file->now.error == 0 && file->opened.state == FileState::unreadable) {
-      // It may not be read; its status need not change when it may.
+      // The file may be unreadable; its status need not change when it becomes readable.
       file->change = File().open(file->path) == 0 ? FileChange::replaced : FileChange::none;
     }
     file->until = UINT64_MAX;
@@ -226,7 +226,7 @@ void LiveRun::retract(const Part& part, std::vector<RetractedRow>& out) const {
       gone.value = scalar.value;
     });
     for (const auto& of_kind : entry->blobs) {
-      const BlobSeries& series = of_kind.second;  // not a binding: clang 14 cannot capture those
+      const BlobSeries& series = of_kind.second;  // not a structured binding: clang 14 cannot capture those
       rows_of(static_cast<Kind>(of_kind.first), series.segments.all, [&](uint64_t row, RetractedRow& gone) {
         gone.step = series.rows[row].step;
         gone.wall_time = series.rows[row].wall_time;
@@ -255,7 +255,7 @@ bool LiveRun::may_merge() const {
 }
 
 void LiveRun::merge_parts(LiveReader& reader, const SeriesNames* hidden, const StopFlag& stop) {
-  std::vector<Parts> merged;  // of each file
+  std::vector<Parts> merged;  // one entry per file
   Parts parts;
   bool any = false;
   for (const auto& file : files_) {
@@ -265,19 +265,19 @@ void LiveRun::merge_parts(LiveReader& reader, const SeriesNames* hidden, const S
     if (file->tail) parts.push_back(file->tail);
   }
   if (!any || stop.is_set()) return;
-  // The same rows in other places: they have been delivered already.
+  // The same rows in new parts: they were already delivered.
   Delivered delivered;
   Delivery delivery{delivered, fresh_, {}, true, true, hidden, {}, {}};
   Joiner joiner(options_, reader.pool, true);
   joiner.set_delivery(&delivery);
   joiner.add(index, parts, order(parts));
-  // Nothing fails from here on.
+  // Nothing can fail from here on.
   delivery.commit();
   delivered_ = std::move(delivered);
   for (size_t i = 0; i < files_.size(); ++i) files_[i]->parts = std::move(merged[i]);
 }
 
-// The same for the parts of one file; whether there was something to merge.
+// The same for the parts of one file; returns whether there was something to merge.
 bool LiveRun::merge_parts_of(LiveReader& reader, const LiveFile& file, Parts& parts, const StopFlag& stop) {
   const size_t first = parts_to_merge(parts);
   if (first == parts.size()) return false;
@@ -288,7 +288,7 @@ bool LiveRun::merge_parts_of(LiveReader& reader, const LiveFile& file, Parts& pa
   auto merged = decode(reader, handle, file.id, begin, end, stop);
   uint64_t records = 0;
   for (size_t i = first; i < parts.size(); ++i) records += parts[i]->records;
-  // What is merged is what was there; otherwise the next look finds what happened to the file.
+  // The merged part must equal the old parts; if it does not, the next check finds the file's change.
   if (merged->stopped != end || merged->records != records || assumed_wrongly(*merged, plugins_))
     return false;
   parts.resize(first);

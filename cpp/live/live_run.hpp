@@ -1,4 +1,4 @@
-// One run that is followed: its files, and which of its rows have been delivered.
+// A followed run: its files, and which of its rows were delivered.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@
 
 namespace tbq {
 
-// A row that was delivered, and that a later session overtook or whose file is gone.
+// A delivered row that a later session replaced, or whose file is gone.
 struct RetractedRow {
   std::string run;
   std::string tag;
   Kind kind = Kind::scalars;
   int64_t step = 0;
   double wall_time = 0;
-  double value = 0;  // of a scalar
+  double value = 0;  // for a scalar
 };
 
 // What a thread needs to read files.
 struct LiveReader {
   explicit LiveReader(const DecodeOptions& options) : reader(options.block) {}
-  // Gives back the memory that is kept to be used again.
+  // Frees the memory that is kept for reuse.
   void release() {
     pool = new_pool();
     kept = new_pool();
@@ -56,9 +56,9 @@ struct LiveChange {
   FileChange what = FileChange::none;
 };
 
-// What is new in runs that one thread reads, one after the other.
+// The news of the runs that one thread reads, one after the other.
 struct RunsUpdate {
-  std::unique_ptr<Joiner> rows;  // their files are numbered as in `files`
+  std::unique_ptr<Joiner> rows;  // files are numbered as in `files`
   std::vector<FileReport> files;
   std::vector<RetractedRow> retracted;
   std::vector<LiveChange> changes;
@@ -69,20 +69,20 @@ class LiveRun {
   LiveRun(std::string name, const DecodeOptions& options) : name_(std::move(name)), options_(options) {}
 
   const std::string& name() const { return name_; }
-  uint32_t index = 0;  // among all runs
+  uint32_t index = 0;  // index among all runs
 
-  // A call that fails or is stopped loses nothing: what was read so far is delivered by the next update that
-  // is committed.
+  // A call that fails or is stopped loses nothing: the next committed update delivers what was read so far.
 
-  // These files, in this order; those that are not among them are gone.
+  // Sets the files, in this order; files that are not listed are gone.
   void set_files(const std::vector<FileSpec>& files);
-  // Whether there is anything to read; asks the system for the status of each file. `bytes` grows by what is
-  // to be read.
+  // Whether there is anything to read. Asks the system for the status of each file, and adds the bytes to
+  // read to `bytes`.
   bool look(uint64_t& bytes);
-  // Leaves what comes after about so many bytes to the next look; returns how many bytes that are. Of a file
-  // that is new at least one record is read.
+  // Leaves everything after about `bytes` bytes for the next poll; returns the number of bytes left. Reads at
+  // least one record of a new file.
   uint64_t limit(uint64_t bytes);
-  // Divides what look() found of large files into pieces, and decodes one of them. Several threads may.
+  // Divides the news that look() found in large files into pieces, and decodes one piece. Several threads may
+  // call the latter.
   struct AheadJob {
     LiveRun* run = nullptr;
     size_t file = 0;
@@ -90,36 +90,38 @@ class LiveRun {
   };
   void plan_ahead(BlockReader& reader, std::vector<AheadJob>& jobs);
   void read_ahead(LiveReader& reader, const StopFlag& stop, const AheadJob& job);
-  // Reads what look() found.
+  // Reads the news that look() found.
   void read(LiveReader& reader, const StopFlag& stop);
-  // What is new then comes after what is in `out` already; not the rows if it is silent. It comes again with
-  // the next update, until commit() says that it was delivered.
+  // Appends the news to `out`; without the rows, if `silent`. They are returned again by the next update,
+  // until commit() confirms the delivery.
   struct Asked {
     bool silent = false;
     const SeriesNames* hidden = nullptr;
   };
   void update(LiveReader& reader, const Asked& asked, RunsUpdate& out);
   void commit() noexcept;
-  // The series that there are.
+  // Adds the names of all series.
   void add_tags(SeriesNames& names) const;
-  // Whether what was read since the last update has such a tag.
+  // Whether the bytes read since the last update contain a tag for which `is` returns true.
   bool has_fresh_tag(const std::function<bool(const std::string&)>& is) const;
-  // Other rows of these series may be visible now: the next update looks. False if it has none of them.
+  // Marks these series, because other rows of them may be visible now: the next update checks them. Returns
+  // false if the run has none of them.
   bool look_again_at(const SeriesNames& series);
-  // Decodes parts of a file again as one, if there are many. Only after commit().
+  // Decodes many parts of a file again as one. Only after commit().
   bool may_merge() const;
   void merge_parts(LiveReader& reader, const SeriesNames* hidden, const StopFlag& stop);
   // The visible points of these tags, in the order of rows.
   std::vector<Curve> curves(const std::vector<std::string>& tags) const;
-  // The last visible row of each series; `back` rows before it is the earlier one.
+  // The last visible row of each series, and the row `back` rows before it.
   std::vector<Latest> latest(uint64_t back) const;
-  // What there is of each series that has visible rows: tags as they were first logged, and by kind.
+  // The properties of each series with visible rows: tags in the order in which they were first logged, then
+  // by kind.
   std::vector<SeriesListing> listing() const;
-  // The wall time of the first event of the first file, as TensorBoard reads them; none without an event.
+  // The wall time of the first event of the first file in TensorBoard's order; none without an event.
   std::optional<double> first_event() const;
-  // When the first and the last event of any kind were written; NaN if no wall time is known.
+  // The wall times of the first and the last event of any kind; NaN if none is known.
   std::pair<double, double> times() const;
-  // All rows, into a Joiner that leaves the memory of parts alone, and the reports of files.
+  // Adds all rows to a Joiner that does not take the memory of parts, and adds the reports of files.
   void join_all(Joiner& joiner, std::vector<FileReport>& files) const;
 
  private:
@@ -127,12 +129,12 @@ class LiveRun {
     uint32_t file = 0;
     uint64_t offset = 0;
     int64_t start_limit = 0;
-    size_t first_later = 0;  // the first session that began after this one had ended
+    size_t first_later = 0;  // the first session that began after this one ended
     bool operator==(const SessionState&) const = default;
   };
 
   Parts all_parts() const;
-  // Joins parts, and numbers the files of their rows as in `files`, to which the reports are added.
+  // Joins parts and numbers the files of their rows as in `files`, to which it adds the reports.
   void join(Joiner& joiner, const Parts& parts, const RunSessions& sessions,
             std::vector<FileReport>& files) const;
   bool read_file(LiveReader& reader, LiveFile& known, const StopFlag& stop);
@@ -154,16 +156,16 @@ class LiveRun {
   std::string name_;
   const DecodeOptions& options_;
   std::vector<std::unique_ptr<LiveFile>> files_;
-  std::vector<FileReport> reports_;  // by LiveFile::id
+  std::vector<FileReport> reports_;  // indexed by LiveFile::id
   Plugins plugins_;
   Delivered delivered_;
   std::vector<SessionState> states_;
   std::unordered_set<const Part*> fresh_;  // since the last join
-  Parts dropped_;                          // whose rows are to be retracted
-  NameSet stale_;                          // tags of which other rows may be visible
-  std::vector<LiveChange> changes_;        // not yet told
-  bool dirty_ = false;                     // files came or went, or an update is to be committed
-  // What commit() makes true: the last update.
+  Parts dropped_;                          // their rows must be retracted
+  NameSet stale_;                          // tags with rows that may have changed visibility
+  std::vector<LiveChange> changes_;        // not yet reported
+  bool dirty_ = false;                     // files came or went, or an update waits for commit()
+  // The last update, which commit() makes final.
   struct Staged {
     Staged(Delivery made, std::vector<SessionState> of_sessions)
         : delivery(std::move(made)), states(std::move(of_sessions)) {}

@@ -1,3 +1,4 @@
+// Packs the memory of a decoded part.
 #include "live/pack.hpp"
 
 #include <cstring>
@@ -7,7 +8,7 @@
 namespace tbq {
 namespace {
 
-// Whether a chunk lies in more memory than it needs, or keeps that of others.
+// Whether a chunk uses more memory than it needs, or pins the memory of others.
 bool is_loose(const ScalarChunk& chunk) {
   return chunk.rows > 0 && (chunk.block.rows < Pool::kLargest || chunk.rows < Pool::kLargest / 32 * 31);
 }
@@ -27,10 +28,10 @@ std::shared_ptr<void> memory_of(size_t bytes, Pool* kept, uint8_t*& at) {
   return memory;
 }
 
-// Tags that are logged together have the same steps, which are kept once.
+// Finds equal steps: tags that are logged together have the same steps, which are stored once.
 class KnownSteps {
  public:
-  // An earlier chunk with the same steps; if there is none, null, and this one becomes known.
+  // An earlier chunk with the same steps. If there is none, returns null and remembers this chunk.
   ScalarChunk* find(ScalarChunk& chunk) {
     ScalarChunk*& known = known_[{chunk.rows, chunk.steps()[0], chunk.steps()[chunk.rows - 1]}];
     if (known && std::memcmp(known->steps(), chunk.steps(), chunk.rows * sizeof(int64_t)) == 0) return known;
@@ -39,14 +40,14 @@ class KnownSteps {
   }
 
  private:
-  using Key = std::tuple<uint32_t, int64_t, int64_t>;  // how many, the first, the last
+  using Key = std::tuple<uint32_t, int64_t, int64_t>;  // number of steps, the first, the last
   std::map<Key, ScalarChunk*> known_;
 };
 
-// A chunk that moves.
+// A chunk to be moved.
 struct Move {
   ScalarChunk* from = nullptr;
-  ScalarChunk* same_steps = nullptr;  // an earlier one
+  ScalarChunk* same_steps = nullptr;  // an earlier chunk with the same steps
 };
 
 std::shared_ptr<int64_t> steps_of(const ScalarChunk& chunk) {
@@ -61,7 +62,7 @@ void pack(Part& part, Pool& pool, Pool* kept) {
   KnownSteps known;
   size_t bytes = 0;
   for (const auto& entry : part.tags.all) {
-    entry->forget_templates();  // nothing is recognised by these any more
+    entry->forget_templates();  // no further event is matched against the templates
     for (ScalarChunk& chunk : entry->scalars.chunks) {
       if (chunk.rows == 0) continue;
       ScalarChunk* const same_steps = known.find(chunk);
@@ -89,7 +90,7 @@ void pack(Part& part, Pool& pool, Pool* kept) {
     packed.block.data = at;
     packed.block.rows = from.rows;
     packed.block.columns = from.block.columns;
-    packed.block.handed = true;  // it is of no size that the pool has
+    packed.block.handed = true;  // its size is none of the pool's, so the pool must not reuse it
     if (move.same_steps) {
       --packed.block.columns;
       packed.lacks_steps = true;

@@ -1,3 +1,4 @@
+// Exports retracted rows as an Arrow table.
 #include "live/retracted.hpp"
 
 #include "bytes/names.hpp"

@@ -1,4 +1,4 @@
-// The rows that a follower takes back, as a table.
+// The rows that a follower retracts, as a table.
 #pragma once
 
 #include <vector>

@@ -1,3 +1,4 @@
+// Follows a log directory: finds changed runs, reads them on threads, and collects the update.
 #include "live/store.hpp"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace tbq {
 namespace {
 
-constexpr uint64_t kMuch = uint64_t{4} << 20;  // after so many bytes memory is given back
+constexpr uint64_t kMuch = uint64_t{4} << 20;  // after reading this much, memory is freed
 
 }  // namespace
 
@@ -26,7 +27,7 @@ void Store::set_files(const std::vector<std::string>& runs, const std::vector<Fi
   NameViewMap<size_t> known;
   for (size_t i = 0; i < runs_.size(); ++i) known.emplace(runs_[i]->name(), i);
   constexpr size_t kNew = SIZE_MAX;
-  std::vector<size_t> places(runs.size(), kNew);  // among the runs so far
+  std::vector<size_t> places(runs.size(), kNew);  // index among the current runs
   std::vector<bool> stays(runs_.size(), false);
   std::vector<std::unique_ptr<LiveRun>> next(runs.size());
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -39,14 +40,14 @@ void Store::set_files(const std::vector<std::string>& runs, const std::vector<Fi
     }
   }
   gone_.reserve(gone_.size() + runs_.size());
-  // If one of these fails, the next call has the others again.
+  // If one of these fails, the next call repeats the rest.
   for (size_t i = 0; i < runs.size(); ++i) {
     (places[i] == kNew ? *next[i] : *runs_[places[i]]).set_files(of_run[i]);
   }
   for (size_t i = 0; i < runs_.size(); ++i) {
     if (!stays[i]) runs_[i]->set_files({});
   }
-  // Nothing fails from here on.
+  // Nothing can fail from here on.
   for (size_t i = 0; i < runs.size(); ++i) {
     if (places[i] != kNew) next[i] = std::move(runs_[places[i]]);
     next[i]->index = static_cast<uint32_t>(i);
@@ -70,13 +71,13 @@ uint64_t Store::look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& by
       const uint64_t rest = news > most - bytes ? run.limit(most - bytes) : 0;
       bytes += news - rest;
       left += rest;
-      if (news > 0) next_ = place + 1;  // others have their turn before more of this one
+      if (news > 0) next_ = place + 1;  // other runs get their turn before this run continues
       changed.push_back(&run);
     } else {
       left += news;
     }
   }
-  // Rows are given in the order of runs.
+  // Rows are returned in the order of runs.
   if (first > 0) {
     std::sort(changed.begin() + static_cast<std::ptrdiff_t>(gone_.size()), changed.end(),
               [](const LiveRun* a, const LiveRun* b) { return a->index < b->index; });
@@ -109,7 +110,7 @@ std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
   }
   const LiveRun::Asked asked{!rows, &hidden_};
   std::vector<RunsUpdate> made;
-  // Runs that follow each other are one job, so that their rows lie together.
+  // Consecutive runs form one job, so that their rows are together.
   const auto each_run = [&](bool reads, bool updates) {
     const size_t jobs = std::min<size_t>(changed.size(), options_.threads > 1 ? options_.threads * 16 : 1);
     if (updates) made.resize(jobs);
@@ -131,10 +132,10 @@ std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
   auto update = std::make_shared<Update>(put_together(made));
   update->left = left;
   made.clear();
-  // Nothing fails from here on: what the update has counts as delivered, and the update is there until it is
-  // taken.
+  // Nothing can fail from here on: the rows of the update count as delivered, and the update stays available
+  // until taken() is called.
   for (LiveRun* run : changed) run->commit();
-  std::erase_if(changed, [](const LiveRun* run) { return !run->may_merge(); });  // those that are gone, too
+  std::erase_if(changed, [](const LiveRun* run) { return !run->may_merge(); });  // drops gone runs too
   gone_.clear();
   ready_ = std::move(update);
 
@@ -143,7 +144,7 @@ std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
   });
   if (bytes >= kMuch) {
     for (const auto& reader : readers_) reader->release();
-    if (!rows && left == 0) release_memory();  // those who only look at the log have it open for long
+    if (!rows && left == 0) release_memory();  // callers that only watch the log keep it open for long
   }
   return ready_;
 }

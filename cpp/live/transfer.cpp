@@ -1,3 +1,4 @@
+// Transfers delivered rows between two decodes of a part.
 #include "live/transfer.hpp"
 
 #include <bit>
@@ -19,8 +20,8 @@ void transfer_segments(const std::vector<Segment>& before, const std::vector<Seg
     if (found.empty()) continue;
     delivered.erase(&to);
     found.key() = &to;
-    delivered.insert(std::move(found));  // as many as before: the table need not grow
-    if (from.end < to.end) return;       // rows after these are new
+    delivered.insert(std::move(found));  // as many entries as before, so the table need not grow
+    if (from.end < to.end) return;       // later rows are new
   }
 }
 
@@ -41,7 +42,7 @@ void transfer(const Part& before, const Part& now, Delivered& delivered) noexcep
       return true;
     });
     for (const auto& of_kind : entry->blobs) {
-      const BlobSeries& series = of_kind.second;  // not a binding: clang 14 cannot capture those
+      const BlobSeries& series = of_kind.second;  // not a structured binding: clang 14 cannot capture those
       const BlobSeries* other = again->blobs.find(of_kind.first);
       if (!other) continue;
       const BlobSeries& blobs = *other;

@@ -1,4 +1,4 @@
-// A part that was decoded again: what has been delivered of it stays delivered.
+// Keeps delivered rows delivered when their part is decoded again.
 #pragma once
 
 #include "decode/delivered.hpp"
@@ -6,7 +6,7 @@
 
 namespace tbq {
 
-// Moves what was delivered of `before` to `now`, series by series, if `now` starts with the same rows. Needs
+// Moves the delivered rows of `before` to `now`, series by series, if `now` begins with the same rows. Needs
 // no memory, so that it cannot fail halfway.
 void transfer(const Part& before, const Part& now, Delivered& delivered) noexcept;
 

@@ -1,3 +1,4 @@
+// Compares the status of watched paths with the last one seen.
 #include "live/watched_paths.hpp"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace tbq {
 namespace {
 
-// How long two changes may bear the same time. Some file systems count in steps of two seconds.
+// How far apart two changes with the same time can be. Some file systems count in steps of two seconds.
 std::chrono::nanoseconds tick(const FileStatus& status) {
   using namespace std::chrono_literals;
   return status.error == 0 && status.modified % 1'000'000'000 == 0 ? 2s : 50ms;

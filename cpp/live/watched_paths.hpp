@@ -1,4 +1,4 @@
-// Directories whose entries are known, until one of them changes.
+// Watches directories with known entries for changes.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,13 @@
 
 namespace tbq {
 
-// Several threads may use it.
+// Several threads may use one object.
 class WatchedPaths {
  public:
-  // The paths to look at from now on, after they were listed. What the last changed() saw of a path was seen
-  // before that, so a change meanwhile is found; a path that is new counts as changed.
+  // Sets the paths to check, after they were listed. The last changed() saw a path before that listing, so it
+  // finds changes made in between; a new path counts as changed.
   void set(std::vector<std::string> paths);
-  // Whether one of them changed since the last call; and for a moment after that, since what happens within
+  // Whether a path changed since the last call. Also true for a moment after a change, because changes within
   // one tick of the file system's clock cannot be told apart.
   bool changed();
 

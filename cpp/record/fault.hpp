@@ -1,4 +1,4 @@
-// Damage: bytes of a file that hold no record, or none that can be read.
+// Damage: bytes of a file that do not contain a readable record.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@
 namespace tbq {
 
 enum class FaultCode : uint8_t {
-  bad_length,   // a header whose CRC does not agree
-  bad_payload,  // a payload whose CRC does not agree
+  bad_length,   // a header that does not match its CRC
+  bad_payload,  // a payload that does not match its CRC
   zeros,        // a block of zeros where a record should start
-  torn,         // a record that claims more than there is, with whole records after it
-  bad_event,    // a sound record whose protobuf cannot be read
-  too_long,     // a record of kLargestEvent or more, which is not read
+  torn,         // a record that claims more bytes than there are, with complete records after it
+  bad_event,    // a valid record with a protobuf that cannot be read
+  too_long,     // a record of kLargestEvent bytes or more, which is not read
 };
 constexpr size_t kFaultCodes = 6;
 
@@ -35,9 +35,9 @@ constexpr const char* fault_name(FaultCode code) {
   return "";
 }
 
-constexpr size_t kMostFaults = 10000;  // of each code that are listed for one file
+constexpr size_t kMostFaults = 10000;  // the most that are listed per file and code
 
-// Bytes that were lost, with the steps of the events on either side of them.
+// A damaged range, with the steps of the events before and after it.
 struct Fault {
   FaultCode code = FaultCode::bad_length;
   uint64_t offset = 0;
@@ -48,18 +48,17 @@ struct Fault {
   int64_t step_after = 0;
 };
 
-// Which faults are listed: the first ones of each code, so that a list is never silent about a kind of
-// damage.
+// Decides which faults are listed: the first ones of each code, so that the list shows every kind of damage.
 class FaultLimit {
  public:
-  // Whether one more is listed.
+  // Whether one more fault with this code is listed.
   bool takes(FaultCode code) {
     size_t& count = listed_[static_cast<size_t>(code)];
     if (count == kMostFaults) return false;
     ++count;
     return true;
   }
-  // Whether all of them are listed, for sure.
+  // Whether all faults with this code are certainly listed.
   bool is_complete(FaultCode code) const { return listed_[static_cast<size_t>(code)] < kMostFaults; }
 
  private:

@@ -1,5 +1,5 @@
-// Records found in bytes, compiled twice: with the CPU's CRC instruction and with tables; and records
-// written.
+// Finds records in bytes and writes records. The search is compiled twice: with the CPU's CRC instruction,
+// and with tables.
 #include "record/framing.hpp"
 
 #include <cstring>
@@ -27,9 +27,9 @@ struct CpuCrc {
 };
 #endif
 
-// How many of the first bytes are zero.
+// The number of zero bytes at the start.
 size_t zeros_at(const uint8_t* data, size_t size) {
-  constexpr size_t kStride = 128;  // or-ed together, which the compiler turns into vector instructions
+  constexpr size_t kStride = 128;  // or-ed together; compilers turn this into vector instructions
   size_t at = 0;
   for (; size - at >= kStride; at += kStride) {
     uint64_t seen = 0;
@@ -41,7 +41,7 @@ size_t zeros_at(const uint8_t* data, size_t size) {
   return at;
 }
 
-// A macro, because a template cannot be given a target attribute by its parameter.
+// A macro, because a template parameter cannot select a target attribute.
 #define TBQ_SPLIT(NAME, CRC, TARGET)                                                     \
   TARGET Frames NAME(Bytes bytes, Frame* out, size_t capacity) {                         \
     const uint8_t* at = bytes.data();                                                    \
@@ -66,8 +66,8 @@ size_t zeros_at(const uint8_t* data, size_t size) {
     return {count, at, Stop::full};                                                      \
   }
 
-// Twelve zeros are not a header, since the masked CRC of eight is not zero: a run of zeros is skipped at
-// once, up to the first start that reaches beyond it.
+// Twelve zeros are not a header, because the masked CRC of eight zeros is not zero. So a run of zeros is
+// skipped at once, up to the first start that reaches beyond it.
 #define TBQ_FIND(NAME, CRC, TARGET)                                                                 \
   TARGET size_t NAME(Bytes bytes, uint64_t longest) {                                               \
     for (size_t i = 0; i + kHeader <= bytes.size(); ++i) {                                          \

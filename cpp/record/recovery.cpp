@@ -1,4 +1,4 @@
-// The search for records after damage, with a bound on what crafted headers can make it cost.
+// Searches for records after damage, with a limit on the cost that crafted headers can cause.
 #include "record/recovery.hpp"
 
 #include <algorithm>
@@ -9,8 +9,9 @@
 namespace tbq {
 namespace {
 
-// How many bytes may be checksummed for records that turn out not to be records, before a valid header after
-// one is required first: crafted headers could otherwise make a file cost the square of its size.
+// The most bytes to checksum for candidates that turn out not to be records. Beyond that, a candidate must be
+// followed by a valid header first. Without the limit, crafted headers could make the cost quadratic in the
+// file's size.
 constexpr uint64_t kFailedBudget = uint64_t{256} << 20;
 constexpr size_t kPiece = 64 * 1024;
 
@@ -34,7 +35,7 @@ bool Recovery::agrees(uint64_t at, uint64_t length) {
     const bool zeros = data[piece - 1] == 0;
     offset += piece;
     left -= piece;
-    if (zeros && left >= kPiece) {  // perhaps a hole of a sparse file, which is not read
+    if (zeros && left >= kPiece) {  // possibly a hole of a sparse file, which is not read
       const uint64_t hole = std::min(reader_.after_hole(offset) - offset, left);
       crc = crc32c_zeros(crc, hole);
       offset += hole;
@@ -110,7 +111,7 @@ Recovery::Found Recovery::find_record(uint64_t from) {
     const uint64_t next = at + kOverhead + length;
     if (failed_bytes_ > kFailedBudget && !followed(next)) continue;
     if (length < kLargestEvent && agrees(at, length)) return {at, true, settled};
-    // A header that is yet to be written may come after it.
+    // A header may still be written after it.
     settled = settled && reader_.end() - next >= kHeader;
     if (const uint64_t resume = behind(at, next); resume > 0) return {resume, true, settled};
   }

@@ -1,4 +1,4 @@
-// The walk over the records of a file: verified, in order, past damage. Reading and rewriting share it.
+// Walks over the records of a file: verified, in order, past damage. Reading and rewriting share this walk.
 #pragma once
 
 #include <algorithm>
@@ -10,25 +10,26 @@
 
 namespace tbq {
 
-// What becomes of a record over kLargeRecord.
+// What to do with a record longer than kLargeRecord.
 enum class Large : uint8_t {
-  pass,   // it is passed over unverified
-  place,  // it is verified; where it lies is enough
-  bytes,  // it is verified and held in memory
+  pass,   // skip it unverified
+  place,  // verify it; its position is enough
+  bytes,  // verify it and hold it in memory
 };
 
-// A Visitor sees what the walk comes by. Functions that return bool end the walk with false.
+// The walker calls the Visitor for each record and each fault. If a function with a bool result returns
+// false, the walk ends.
 //
 //   bool records(const Frame* frames, size_t count, uint64_t at)
-//       verified records that lie one after the other in memory; `at` is the file offset of the first
+//       verified records, consecutive in memory; `at` is the file offset of the first
 //   Large large(uint64_t at, uint64_t length)
-//       a large record that is all there, not yet verified: what shall become of it?
+//       a complete large record, not yet verified: returns what to do with it
 //   bool large_record(uint64_t at, uint64_t length, Bytes payload)
-//       the same, verified; `payload` is empty for Large::place
+//       the same record, verified; `payload` is empty for Large::place
 //   void refused(uint64_t at, uint64_t length)
-//       the same, when its data did not agree with its checksum; lost() follows
+//       the same record, if its data do not match its checksum; lost() follows
 //   bool lost(FaultCode code, uint64_t at, uint64_t length)
-//       bytes that do not hold records
+//       bytes that do not contain records
 //   void passed(uint64_t bytes)
 //       progress
 template <class Visitor>
@@ -37,7 +38,7 @@ class RecordWalker {
   RecordWalker(BlockReader& reader, Visitor& visitor, const StopFlag* stop = nullptr)
       : reader_(reader), visitor_(visitor), stop_(stop), recovery_(reader, stop) {}
 
-  // Walks over the records that start in [begin, limit); one must start at `begin`.
+  // Walks over the records that start in [begin, limit); a record must start at `begin`.
   void walk(uint64_t begin, uint64_t limit) {
     at_ = begin;
     limit_ = limit;
@@ -52,21 +53,21 @@ class RecordWalker {
     if (!unsettled_) settled_ = at_;
   }
 
-  // Where the next walk goes on: after the last record, or lost bytes.
+  // Where the next walk resumes: after the last record, or after lost bytes.
   uint64_t stopped() const { return at_ - unfinished_; }
-  // Bytes of a record at the end of the file that are not all there.
+  // The bytes of an incomplete record at the end of the file.
   uint64_t unfinished() const { return unfinished_; }
-  // Up to here nothing that may yet be appended to the file can change what was seen.
+  // Bytes appended to the file cannot change what was seen before this offset.
   uint64_t settled() const { return settled_; }
   Recovery& recovery() { return recovery_; }
 
  private:
   static constexpr size_t kBatch = 256;
-  static constexpr uint64_t kHeld = uint64_t{1} << 20;  // a record up to this size is read in one piece
+  static constexpr uint64_t kHeld = uint64_t{1} << 20;  // records up to this size are read in one piece
 
   bool cancelled() const { return stop_ && stop_->is_set(); }
 
-  // What lies in the window from at_ on, and one irregular record after it.
+  // Handles the records in the window from at_ on, and one irregular record after them.
   void batch() {
     const uint8_t* data;
     const size_t size = reader_.available(at_, data);
@@ -102,14 +103,14 @@ class RecordWalker {
     }
   }
 
-  // The window ended inside a record: get all of it, or find that it is not there.
+  // The window ended inside a record: read all of it, or find out that it is incomplete.
   void more() {
     const uint64_t left = reader_.end() - at_;
     if (left < kHeader) return tail();
     const uint8_t* header = reader_.view(at_, kHeader);
-    if (!header) return;  // it has shrunk: look again
+    if (!header) return;  // the file has shrunk: check again
     uint64_t length;
-    if (!read_header(header, length)) return;  // the next batch says so
+    if (!read_header(header, length)) return;  // the next batch reports it
     if (length > kLargeRecord) return large(length);
     if (left < kOverhead || length > left - kOverhead) return tail();
     reader_.view(at_, static_cast<size_t>(length + kOverhead));
@@ -134,7 +135,7 @@ class RecordWalker {
     Bytes payload;
     if (what == Large::bytes) {
       const uint8_t* data = reader_.view(at_ + kHeader, static_cast<size_t>(length));
-      if (!data) return;  // it has shrunk: look again
+      if (!data) return;  // the file has shrunk: check again
       payload = {data, static_cast<size_t>(length)};
     }
     ended_ = !visitor_.large_record(at_, length, payload);
@@ -149,7 +150,7 @@ class RecordWalker {
                : FaultCode::bad_length;
   }
 
-  // A record that is all there is lost alone if a record follows; otherwise the search for one decides.
+  // A complete but bad record is lost alone if a record follows; otherwise search for the next one.
   void lose_record(FaultCode code, uint64_t length) {
     const uint64_t next = at_ + kOverhead + length;
     if (reader_.end() - next < kHeader) unsettle();
@@ -169,7 +170,7 @@ class RecordWalker {
     at_ = resume;
   }
 
-  // What starts here is not all there: the file is still being written, unless records come after it.
+  // Incomplete record: the file is still being written, unless records follow.
   void tail() {
     unsettle();
     const Recovery::Found recovered = recovery_.find_record(at_ + 1);
@@ -178,7 +179,7 @@ class RecordWalker {
     at_ = reader_.end();
   }
 
-  // What is appended to the file later may change what is made of the bytes from here on.
+  // Appended bytes may change how the bytes from here on are understood.
   void unsettle() {
     if (!unsettled_) settled_ = at_;
     unsettled_ = true;

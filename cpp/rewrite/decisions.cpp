@@ -1,4 +1,4 @@
-// The rules of a rewrite, applied to one event after the other.
+// Applies the rules of a rewrite to one event after the other.
 #include "rewrite/decisions.hpp"
 
 #include "event/head.hpp"
@@ -10,7 +10,7 @@ namespace tbq {
 
 namespace {
 
-// Whether it is a Summary.Value, which can have metadata.
+// Whether the field belongs to a Summary.Value, which can have metadata.
 bool in_summary(ValueField field) { return field < ValueField::graph_def; }
 bool tagged(ValueField field) { return in_summary(field) || field == ValueField::run_metadata; }
 
@@ -59,8 +59,8 @@ Decision Decisions::of(Bytes payload) {
   return valid ? of_event(payload) : Decision::keep;
 }
 
-// The fast path: an event of a time, perhaps a step, and one value that begins with its tag is decided by
-// these alone, if that is enough. False if it is not.
+// The fast path. If an event has a time, perhaps a step, and one value that begins with its tag, these may be
+// enough to decide. Returns false if they are not.
 bool Decisions::fast(Bytes payload, Decision& decision) {
   EventHead head;
   if (options_.general_only || options_.offset != 0 || !read_head(payload, head)) return false;
@@ -77,7 +77,7 @@ bool Decisions::fast(Bytes payload, Decision& decision) {
       return false;
     }
   } else {
-    Field field;  // another tag after this one would win
+    Field field;  // a second tag would win over this one
     while (!cursor.empty()) {
       if (!cursor.field(field) || field.number == schema::Value::tag) return false;
     }
@@ -137,13 +137,13 @@ Decision Decisions::of_event(Bytes payload) {
   return Decision::keep;
 }
 
-// Whether a value that stays must be given the metadata of its tag: what held it was left out, or may yet be,
-// and without it the value would be of another kind.
+// Whether a kept value must be given its tag's metadata: the value that carried it was dropped, or may be,
+// and without metadata this value would have another kind.
 bool Decisions::needs_metadata(const TagStates& tag, const ValueRef& value, Bytes payload) const {
   if (tag.report().metadata_bytes.empty()) return false;
   const bool by_plugin = value.field == ValueField::tensor || value.field == ValueField::none;
   if (!value.has_metadata) return tag.metadata_lost || (partial_ && by_plugin);
-  // Its own would now be the first of the tag; that of a field that comes later counts.
+  // The value's own metadata would become the tag's first; the last such field counts.
   TagMetadata own;
   return tag.metadata_lost && by_plugin &&
          parse_metadata(payload.subspan(value.metadata.offset, value.metadata.length), own) &&
@@ -165,7 +165,7 @@ SeriesState* Decisions::state_of(const ValueRef& value, Bytes payload) {
   return &found->of(kind);
 }
 
-// Whether a value of this series at this step stays; counts it.
+// Whether a value of this series at this step stays; counts the value.
 bool Decisions::wanted(SeriesState& state, int64_t step, const ValueRef* value, Bytes payload) {
   if (state.rule->drop) {
     ++report_->dropped_rule;

@@ -1,4 +1,4 @@
-// What happens to each record of a run: kept as it is, dropped, or edited, by the rules of its values'
+// Decides for each record of a run whether it is copied, dropped or edited, by the rules of its values'
 // series.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace tbq {
 
 enum class Decision { keep, drop, edit };
 
-// `max_points` takes three passes over a run: values are counted, then picked, then written.
+// `max_points` takes three passes over a run: count the values, pick some, write them.
 enum class Pass { count, pick, write };
 
 class Decisions {
@@ -23,24 +23,24 @@ class Decisions {
   Decisions(const Result& survey, uint32_t run, const std::vector<SeriesRule>& rules,
             const RewriteOptions& options);
 
-  // Nothing changes at all: records need not be looked into.
+  // Nothing changes at all: records need not be parsed.
   bool verbatim() const { return verbatim_; }
 
-  // A pass over all sessions begins; values that are left out are counted in `report`.
+  // Begins a pass over all sessions; dropped values are counted in `report`.
   void begin(Pass pass, RewriteReport& report);
-  // What follows is of this session of the survey.
+  // The following events belong to this session of the survey.
   void enter(uint32_t session) { session_ = session; }
 
-  // What happens to the event in `payload`; if it is edited, edited() is its new form until the next call.
+  // The decision for the event in `payload`; if it is edited, edited() is its new form until the next call.
   Decision of(Bytes payload);
   Bytes edited() const { return {reinterpret_cast<const uint8_t*>(edited_.data()), edited_.size()}; }
-  // The wall time of the event that was looked at last.
+  // The wall time of the last event.
   double wall_time() const { return wall_time_; }
-  // Whether it was a header of its session: a file_version or a SessionLog.START.
+  // Whether the last event was a header of its session: a file_version or a SessionLog.START.
   bool was_header() const { return was_header_; }
 
-  // How many values a large record holds, if all of it is values that their series' rules drop, so that it
-  // need not be read; otherwise 0.
+  // The number of values in a large record, if the rules drop all of its content, so that it need not be
+  // read; otherwise 0.
   size_t dropped_unread(FileSource& source);
 
  private:
@@ -53,7 +53,7 @@ class Decisions {
 
   const RewriteOptions& options_;
   RunStates states_;
-  bool partial_ = false;  // some values of a series may stay and others not
+  bool partial_ = false;  // a series may keep some values and drop others
   bool verbatim_ = false;
   Pass pass_ = Pass::write;
   uint32_t session_ = 0;

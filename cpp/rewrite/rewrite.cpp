@@ -83,7 +83,7 @@ class RunRewriter {
 
   // ---- sessions and damage
 
-  // One pass over all sessions of the run; false if it stopped, with the reason in the report.
+  // Makes one pass over all sessions of the run. Returns false if it stopped; the report has the reason.
   bool walk(Pass pass) {
     report_ = {};
     pass_ = pass;
@@ -94,7 +94,7 @@ class RunRewriter {
                          [](const SessionReport& session, uint32_t run) { return session.run < run; });
     auto last = first;
     while (last != all.end() && last->run == run_) ++last;
-    // A session ends where the next one of its file begins.
+    // A session ends where the next session of its file begins.
     std::vector<uint32_t> by_place(static_cast<size_t>(last - first));
     std::iota(by_place.begin(), by_place.end(), 0U);
     std::sort(by_place.begin(), by_place.end(), [&](uint32_t a, uint32_t b) {
@@ -124,7 +124,7 @@ class RunRewriter {
     return true;
   }
 
-  // Whether the file_version of a session was lost, or the session would become part of the one before it.
+  // Whether the file_version of a session was lost, or the session would merge into the one before it.
   bool needs_header(const SessionReport& session, bool is_first) const {
     if (session.headed || session.records == 0) return false;
     const std::vector<Fault>& faults = survey_.files[session.file].faults;
@@ -142,9 +142,9 @@ class RunRewriter {
     return emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size());
   }
 
-  // ---- when sessions began and ended: it tells a restart from writers side by side, whatever is dropped
+  // ---- times of sessions: always kept, because they distinguish a restart from concurrent writers
 
-  // An event of nothing but this time.
+  // Writes an event that has only this time.
   bool add_mark(double wall_time) {
     std::string payload;
     append_wall_time(payload, wall_time);
@@ -155,7 +155,7 @@ class RunRewriter {
     left_.add(wall_time);
     return emit(reinterpret_cast<const uint8_t*>(record_.data()), record_.size());
   }
-  // The time of the event just decided on: of what begins its session, it stays.
+  // Keeps the time of the last event, if the event begins its session and is dropped.
   bool note_time(bool dropped) {
     if (!marking_) return true;
     TimeSpan time;
@@ -163,7 +163,7 @@ class RunRewriter {
     const bool first_event = !has_first_event_ && !decisions_.was_header();
     has_first_event_ = has_first_event_ || first_event;
     if (dropped) {
-      // After a header, the first event matters only in a session with events that are older than that.
+      // After a header, the first event matters only if the session has events older than the header.
       const bool matters = !left_.known || (first_event && began_ < left_.begin);
       return !matters || !time.known || add_mark(time.begin);
     }
@@ -187,7 +187,7 @@ class RunRewriter {
   }
 
  public:
-  // ---- what the walk comes by
+  // ---- called by the walker
 
   bool records(const Frame* frames, size_t count, uint64_t at) {
     if (decisions_.verbatim() && !any_bad_event(at, frames, count)) {
@@ -203,7 +203,7 @@ class RunRewriter {
   Large large(uint64_t at, uint64_t length) {
     FileSource source(reader_, at + kHeader, length);
     const size_t unread = decisions_.verbatim() ? 0 : decisions_.dropped_unread(source);
-    // Verified although it is dropped: where a damaged length leads, sound records may lie in between.
+    // Verified although it is dropped: if its length is damaged, valid records may lie in between.
     if (unread > 0 && walker_.recovery().agrees(at, length)) {
       ++report_.records_in;
       report_.dropped_rule += unread;
@@ -244,7 +244,7 @@ class RunRewriter {
     if (since_ >= kTick) look();
   }
 
-  // Says how many bytes were passed, and whether to go on; also while the walk searches past damage.
+  // Reports the bytes processed and checks whether to continue, also while the walk searches past damage.
   void look() {
     if (!options_.tick || report_.state != RewriteState::done) return;
     if (!options_.tick(std::exchange(since_, 0))) {
@@ -254,8 +254,8 @@ class RunRewriter {
   }
 
  private:
-  // A sound record that does not hold an event is a record all the same, until a repair takes it out. The
-  // survey lists them, unless there are very many: then each event is walked.
+  // A valid record that does not contain an event is copied, unless a repair removes it. The survey lists
+  // such records, unless there are very many: then each event is walked.
   bool bad_events_listed() const {
     return survey_.files[file_index_].listed.is_complete(FaultCode::bad_event);
   }
@@ -272,7 +272,7 @@ class RunRewriter {
                          [](const Fault& fault, uint64_t offset) { return fault.offset < offset; });
     return found != faults.end() && found->offset == at && found->code == FaultCode::bad_event;
   }
-  // Whether there may be one among these.
+  // Whether one of these records may be such a record.
   bool any_bad_event(uint64_t at, const Frame* frames, size_t count) const {
     if (!options_.repair) return false;
     if (!bad_events_listed()) return true;
@@ -295,11 +295,11 @@ class RunRewriter {
     return true;
   }
 
-  // ---- what happens to a record
+  // ---- changes to records
 
-  // Copies or changes records that lie one after the other, the first at `at` of the file.
+  // Copies or changes consecutive records; the first is at offset `at` of the file.
   bool change(const Frame* frames, size_t count, uint64_t at) {
-    const uint8_t* from = frames[0].payload - kHeader;  // what is to be copied starts here
+    const uint8_t* from = frames[0].payload - kHeader;  // the bytes to copy start here
     for (size_t i = 0; i < count; ++i) {
       const Frame& frame = frames[i];
       const uint64_t place = at + static_cast<uint64_t>(frame.payload - frames[0].payload);
@@ -307,7 +307,7 @@ class RunRewriter {
       const Decision decision = bad                     ? Decision::drop
                                 : decisions_.verbatim() ? Decision::keep
                                                         : decisions_.of({frame.payload, frame.length});
-      report_.records_in += !bad;  // what a repair takes out is lost, not dropped
+      report_.records_in += !bad;  // a record removed by a repair is lost, not dropped
       report_.records_out += decision != Decision::drop;
       if (bad && !lose_event(place, frame.length)) return false;
       if (decision == Decision::keep) {
@@ -344,9 +344,9 @@ class RunRewriter {
   uint32_t file_index_ = 0;
   bool marking_ = false;
   EventRef walked_;
-  TimeSpan left_;                 // the times of the session at hand that are in the new file
-  bool has_first_event_ = false;  // whether its first event has come by
-  double began_ = 0;              // its earliest time
+  TimeSpan left_;                 // the times of the current session in the new file
+  bool has_first_event_ = false;  // whether the session's first event was seen
+  double began_ = 0;              // the session's earliest time
   uint64_t since_ = 0;
   std::string record_;
 };

@@ -1,4 +1,4 @@
-// Series by tag, and the choice of a few points of each.
+// Maps tags to series, and picks a few points of each series.
 #include "rewrite/series_rules.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void Picks::offer(uint64_t place, double value) {
     stretch = {true, value, value, place, place};
     return;
   }
-  // NaN is compared with nothing: a number takes its place.
+  // NaN compares false: a number replaces it.
   if (number && !(value >= stretch.least)) {
     stretch.least = value;
     stretch.least_at = place;

@@ -1,4 +1,4 @@
-// Which values of a run stay: the rules of each series, and what has been seen of it so far.
+// Decides which values of a run stay: the rules of each series, and what was seen of it so far.
 #pragma once
 
 #include <memory>
@@ -10,22 +10,22 @@
 
 namespace tbq {
 
-// What describes a run as a whole stands at no step: it is neither cut by steps nor thinned.
+// Values that describe an entire run have no step: they are neither cut by steps nor thinned.
 constexpr bool stepless(Kind kind) {
   return kind == Kind::hparams || kind == Kind::custom_scalars || kind == Kind::graphs || kind == Kind::logs;
 }
 
-// At most `max_points` places of a series: its first and last, and the least and largest value of each
-// stretch.
+// Picks at most `max_points` positions of a series: its first and last, and the smallest and largest value of
+// each stretch.
 class Picks {
  public:
   void count() { ++total_; }
-  // Called once, when all have been counted.
+  // Called once, after all values were counted.
   void prepare(uint64_t most, bool numbers);
   void offer(uint64_t place, double value);
-  // Called once, when all have been offered.
+  // Called once, after all values were offered.
   void finish();
-  // Asked for places in rising order.
+  // Must be called with ascending positions.
   bool has(uint64_t place);
 
  private:
@@ -47,8 +47,8 @@ struct SeriesState {
   const SeriesReport* report = nullptr;
   const SeriesRule* rule = nullptr;
   std::span<const SegmentReport> segments;
-  size_t segment = 0;  // the first one that is not before the session at hand
-  uint64_t seen = 0;   // values that restarts and steps left
+  size_t segment = 0;  // the first segment that is not before the current session
+  uint64_t seen = 0;   // values left by restarts and steps
   Picks picks;
 
   int64_t limit(uint32_t session) {
@@ -62,7 +62,7 @@ struct SeriesState {
   }
 };
 
-// The series of one tag; most often there is one.
+// The series of one tag; there is usually one.
 struct TagStates {
   std::vector<std::unique_ptr<SeriesState>> all;
   TagStates* next = nullptr;   // see TagPredictor
@@ -76,7 +76,7 @@ struct TagStates {
     return *all.front();
   }
   bool has(Kind kind) const { return of(kind).report->kind == kind; }
-  // Of its first series; the tag and its metadata are the same in all of them.
+  // The report of its first series; the tag and its metadata are the same in all of them.
   const SeriesReport& report() const { return *all.front()->report; }
   std::string_view name() const { return report().tag; }
 };

@@ -1,4 +1,4 @@
-// Export of columns through the Arrow C interfaces: each exported struct owns what it points to.
+// Exports columns through the Arrow C interfaces: each exported struct owns the memory it points to.
 #include "tables/arrow.hpp"
 
 #include <cerrno>
@@ -11,7 +11,7 @@
 namespace tbq {
 namespace {
 
-// What an exported schema owns. A consumer may have moved children out of it; the rest goes with it.
+// The memory of an exported schema. A consumer may have moved children out of it; release() frees the rest.
 struct SchemaHold {
   SchemaHold() = default;
   ~SchemaHold() {
@@ -59,7 +59,7 @@ void fill_schema(const std::string& name, const std::string& format, const std::
   out->private_data = hold.release();
 }
 
-// What an exported array owns.
+// The memory of an exported array.
 struct ArrayHold {
   ArrayHold() = default;
   ~ArrayHold() {
@@ -115,8 +115,8 @@ void fill_array(int64_t length, int64_t nulls, std::vector<Buffer> buffers, std:
 struct StreamHold {
   Batch schema;
   std::function<bool(Batch&)> next;
-  int failed = 0;        // of the batch that could not be made: there is none after it
-  char error[256] = "";  // no string, since to say that memory is short must not need any
+  int failed = 0;        // the errno of the failed batch; the stream ends there
+  char error[256] = "";  // not a std::string: reporting a lack of memory must not need memory
 
   void say(const char* why) noexcept {
     std::strncpy(error, why, sizeof(error) - 1);
@@ -126,8 +126,8 @@ struct StreamHold {
 
 StreamHold& hold_of(ArrowArrayStream* stream) { return *static_cast<StreamHold*>(stream->private_data); }
 
-// Runs the work of a C callback, out of which no exception may go: 0, or an errno, with the reason in the
-// hold.
+// Runs the body of a C callback, which no exception may leave. Returns 0 or an errno and puts the reason into
+// the hold.
 template <class Work>
 int guarded(StreamHold& hold, Work&& work) noexcept {
   try {

@@ -14,7 +14,7 @@
 
 namespace tbq {
 
-// Memory that a column points into, kept alive by `owner`; null if Arrow allows an absent buffer.
+// Memory that a column points into, kept alive by `owner`; null if Arrow allows the buffer to be absent.
 struct Buffer {
   std::shared_ptr<const void> owner;
   const void* data = nullptr;
@@ -32,8 +32,8 @@ struct Buffer {
   }
 };
 
-// One column of one batch: Arrow's format string, buffers and children. `length` rows from the start of the
-// buffers.
+// One column of one batch: Arrow's format string, buffers and children. It has `length` rows from the start
+// of the buffers.
 struct Column {
   std::string name;
   std::string
@@ -50,26 +50,25 @@ struct Batch {
   std::vector<Column> columns;
 };
 
-// Moves the batches out as a stream; `columns` gives the schema (only names, formats, children, dictionary
-// are used).
+// Moves the batches into a stream. `schema` provides names, formats, children and dictionaries; nothing else
+// of it is used.
 void export_stream(Batch schema, std::vector<Batch> batches, ArrowArrayStream* out);
-// The same of one batch, which may be empty.
+// Moves one batch, which may be empty, into a stream.
 void export_batch(Batch batch, ArrowArrayStream* out);
 
-// A stream whose batches are made when they are asked for: `next` fills one, or returns false at the end. If
-// it throws, the consumer gets an errno and the message, and the stream has ended.
+// A stream that makes its batches on demand: `next` fills one, or returns false at the end. If `next` throws,
+// the consumer gets an errno and the message, and the stream ends.
 void export_lazy(Batch schema, std::function<bool(Batch&)> next, ArrowArrayStream* out);
 
-// A dictionary<int32, string> column whose codes lie in `codes`.
+// A dictionary<int32, string> column with the codes in `codes`.
 Column dictionary_column(std::string name, Buffer codes, int64_t length,
                          std::shared_ptr<const Column> values);
 
-// The dictionary itself: a string column ("u"), or one of large strings ("U") if there are more than
-// `limit` bytes, which its offsets could not hold. Bytes that are not UTF-8 are replaced (U+FFFD), as
-// Python's "replace" does.
+// The dictionary: a string column ("u"), or large strings ("U") if there are more than `limit` bytes, too
+// many for 32-bit offsets. Bytes that are not UTF-8 become U+FFFD, as with Python's "replace".
 std::shared_ptr<const Column> string_dictionary(const std::vector<std::string>& values,
                                                 size_t limit = INT32_MAX);
-// The dictionary of tags, each by the name that it is shown by.
+// The dictionary of tags by their display names.
 std::shared_ptr<const Column> tag_dictionary(const std::vector<std::string>& tags);
 
 }  // namespace tbq

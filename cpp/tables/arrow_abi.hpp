@@ -1,4 +1,4 @@
-// The Arrow C data and stream interfaces: an ABI that the Arrow specification lays down.
+// The Arrow C data and stream interfaces: an ABI that the Arrow specification defines.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// audio: the encoded bytes as they are, with what the head of a WAV file says.
+// The table `audio`: the encoded bytes unchanged, with the fields of the WAV header.
 #include <algorithm>
 
 #include "bytes/utf8.hpp"
@@ -23,14 +23,14 @@ WavHead wav_head(Bytes bytes) {
   for (size_t at = 12; bytes.size() - at >= 8;) {
     const Bytes chunk = bytes.subspan(at);
     const uint64_t size = load_le<uint32_t>(chunk.data() + 4);
-    const uint64_t there = std::min<uint64_t>(size, bytes.size() - at - 8);
-    if (stands_at(chunk, "fmt ") && there >= 16 && chunk.size() >= 24) {
+    const uint64_t available = std::min<uint64_t>(size, bytes.size() - at - 8);
+    if (stands_at(chunk, "fmt ") && available >= 16 && chunk.size() >= 24) {
       head.channels = load_le<uint16_t>(chunk.data() + 10);
       head.sample_rate = load_le<uint32_t>(chunk.data() + 12);
       block = load_le<uint16_t>(chunk.data() + 20);
     } else if (stands_at(chunk, "data")) {
       head.valid = block > 0 && head.channels > 0;
-      head.frames = block > 0 ? static_cast<int64_t>(there / block) : 0;
+      head.frames = block > 0 ? static_cast<int64_t>(available / block) : 0;
       return head;
     }
     const uint64_t chunk_size = 8 + size + (size & 1);

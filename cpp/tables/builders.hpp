@@ -1,5 +1,5 @@
-// Builders of Arrow columns: append values row by row, then finish(), which moves the column out and leaves
-// the builder empty.
+// Builders of Arrow columns: append values row by row, then call finish(), which moves the column out and
+// leaves the builder empty.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tbq {
 
-// Validity bits that are only made when the first null comes.
+// Validity bits, allocated only when the first null comes.
 class Validity {
  public:
   void append(bool valid) {
@@ -132,7 +132,7 @@ template <class Offset>
 class VarBuilder {
  public:
   explicit VarBuilder(const char* format) : format_(format) { offsets_.push(0); }
-  // False, and nothing done, if the offsets could not hold that much.
+  // Returns false, and appends nothing, if the offsets cannot hold the new size.
   bool append(std::string_view value) {
     if constexpr (sizeof(Offset) == 4) {
       if (value.size() > size_t{INT32_MAX} - data_.size()) return false;
@@ -141,7 +141,7 @@ class VarBuilder {
     close();
     return true;
   }
-  // For values that are put together in place: write to data(), then close() the row.
+  // For values assembled in place: write to data(), then close() the row.
   GrowableBuffer<char>& data() { return data_; }
   void close() {
     offsets_.push(static_cast<Offset>(data_.size()));
@@ -157,7 +157,7 @@ class VarBuilder {
     column.format = std::string(format_);
     column.length = static_cast<int64_t>(offsets_.size()) - 1;
     column.null_count = validity_.nulls();
-    if (data_.empty()) data_.push(0);  // the buffer must not be absent
+    if (data_.empty()) data_.push(0);  // the buffer must not be null
     column.buffers = {validity_.finish(), Buffer::of(std::move(offsets_)), Buffer::of(std::move(data_))};
     offsets_.push(0);
     return column;
@@ -181,7 +181,7 @@ class ListBuilder {
  public:
   ListBuilder() { offsets_.push(0); }
   GrowableBuffer<T>& values() { return values_; }
-  // False, with the row's values removed again, if the offsets could not hold that much.
+  // Returns false, and removes the row's values, if the offsets cannot hold the new size.
   bool close() {
     const bool fits = values_.size() <= size_t{INT32_MAX};
     if (!fits) values_.shrink(static_cast<size_t>(offsets_[offsets_.size() - 1]));
@@ -210,7 +210,7 @@ class ListBuilder {
     offsets_.push(0);
     return column;
   }
-  // A column without nulls over values that lie elsewhere.
+  // A column without nulls over values in other memory.
   static Column over(std::string name, Buffer offsets, int64_t rows, Buffer values, int64_t count) {
     Column item;
     item.name = std::string("item");
@@ -260,7 +260,7 @@ class TextListBuilder {
   int32_t count_ = 0;
 };
 
-// Builds a dictionary<int32, string> column over names that are all known beforehand.
+// Builds a dictionary<int32, string> column over names that are all known in advance.
 class LabelBuilder {
  public:
   explicit LabelBuilder(std::shared_ptr<const Column> names) : names_(std::move(names)) {}

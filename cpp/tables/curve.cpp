@@ -1,4 +1,4 @@
-// Values that are not finite pass through, and count for nothing.
+// Smooths and thins curves. Values that are not finite pass through and do not affect the others.
 #include "tables/curve.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void smooth_curve(const double* values, size_t count, double weight, double* out
       continue;
     }
     last = last * weight + (1 - weight) * values[i];
-    if (power > 1e-17) power = std::pow(weight, ++finite);  // below, 1 - power is 1
+    if (power > 1e-17) power = std::pow(weight, ++finite);  // below that, 1 - power is 1
     out[i] = weight == 1 ? last : last / (1 - power);
   }
 }
@@ -63,7 +63,7 @@ void keep_triangles(const int64_t* steps, const double* values, size_t count, si
       if (!std::isfinite(values[i])) continue;
       const double area =
           std::abs((x - next_x) * (values[i] - y) - (x - static_cast<double>(steps[i])) * (next_y - y));
-      if (area > largest || largest < 0) {  // the second: an area may be NaN, where products overflow
+      if (area > largest || largest < 0) {  // the second test: an area may be NaN if products overflow
         largest = area >= 0 ? area : 0;
         best = i;
       }
@@ -88,7 +88,7 @@ void keep_extremes(const double* values, size_t count, size_t points, uint8_t* k
   }
   const size_t stretches = points / 2;
   const size_t per_stretch = count / stretches;
-  const size_t longer = count % stretches;  // the first so many have one more
+  const size_t longer = count % stretches;  // this many stretches, from the first on, have one value more
   size_t begin = 0;
   for (size_t stretch = 0; stretch < stretches; ++stretch) {
     const size_t end = begin + per_stretch + (stretch < longer ? 1 : 0);

@@ -1,4 +1,4 @@
-// custom_scalars: the charts of a layout.
+// The table `custom_scalars`: the charts of a layout.
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 enum ChartType : int32_t { kMultiline, kMarginValue, kMarginLower, kMarginUpper };
 
-// One row per tag pattern of a chart. The layout's bytes stand on its first row.
+// One row per tag pattern of a chart. The first row of a layout carries its bytes.
 class CustomScalars final : public Expander {
  public:
   using Expander::Expander;
@@ -43,7 +43,7 @@ class CustomScalars final : public Expander {
     }
     return true;
   }
-  // The last field of that number.
+  // The last field with that number.
   static std::string_view text_of(Bytes message, uint32_t number) {
     std::string_view text;
     walk(message, [&](uint32_t field, Bytes bytes) {

@@ -1,4 +1,4 @@
-// What images and audio have in common: encoded files, in messages of their own or in tensors.
+// The common base of images and audio: encoded files, in a message of their own or in a tensor.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tbq {
 
-// One row per encoded file: a message of its own (v1), or some of the strings of a tensor (v2).
+// One row per encoded file: from its own message (v1), or from a string of a tensor (v2).
 class Encoded : public Expander {
  public:
   Encoded(ValueProblems& problems, ValueField message) : Expander(problems), message_(message) {}

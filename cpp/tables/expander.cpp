@@ -1,4 +1,4 @@
-// The key columns, and problems of values.
+// Fills the key columns and reports problems with values.
 #include "tables/expander.hpp"
 
 #include "bytes/utf8.hpp"
@@ -56,8 +56,7 @@ void Expander::report(const Value& value, const char* code, std::string message)
 
 std::string_view Expander::utf8(const Value& value, std::string_view text) {
   if (is_valid_utf8(text)) return text;
-  report(value, "invalid_utf8",
-         "the text is not valid UTF-8; the bytes that are not were replaced by U+FFFD");
+  report(value, "invalid_utf8", "the text is not valid UTF-8; invalid bytes were replaced by U+FFFD");
   repaired_ = valid_utf8(text);
   return repaired_;
 }

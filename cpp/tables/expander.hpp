@@ -1,4 +1,4 @@
-// From values to rows: what the tables of all kinds have in common.
+// Turns values into rows: the common part of the tables of all kinds.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,20 @@
 
 namespace tbq {
 
-// One value, its bytes at hand.
+// One value with its bytes in memory.
 struct Value {
   const BlobRow* row = nullptr;
   const SeriesReport* series = nullptr;
   Bytes payload;
-  // This event's own SummaryMetadata, otherwise the tag's first.
+  // The SummaryMetadata of this event, or else the tag's first.
   Bytes metadata;
-  int32_t run = 0;  // codes into the dictionaries
+  int32_t run = 0;  // run and tag are codes into the dictionaries
   int32_t tag = 0;
-  int64_t number = 0;  // its place among all values of its kind
+  int64_t number = 0;  // its position among all values of its kind
 };
 
-// The column that says which value a row is of. It is made only if it is asked for by name: tables have none.
+// The column with the position of a row's value. It is filled only if asked for by name; tables do not have
+// it.
 inline constexpr const char* kNumberColumn = "value_number";
 
 // Turns values into rows of one table.
@@ -37,25 +38,26 @@ class Expander {
  public:
   explicit Expander(ValueProblems& problems) : problems_(problems) {}
   virtual ~Expander() = default;
-  // The columns that shall be made; null for all.
+  // Sets the columns to fill; null for all.
   void want(const std::vector<std::string>* columns) {
     wanted_ = columns;
     numbered_ = columns && wants(kNumberColumn);
   }
-  // Adds the rows of one value; a value that cannot be decoded is a problem, never a failure.
+  // Adds the rows of one value. A value that cannot be decoded is reported as a problem; it never fails the
+  // call.
   virtual void append(const Value& value) = 0;
-  // Room for values of so many bytes, before they come.
+  // Reserves room for values with `bytes` bytes in total.
   virtual void reserve(uint64_t bytes, uint64_t values) { reserve_keys(bytes, values); }
-  // Makes the rows of values that lie one after the other in columns (see BlobRow::bins), which `owner`
-  // keeps; the expander must be empty, and is to be finished next.
+  // Makes rows from values that already lie consecutively in columns (see BlobRow::bins), kept alive by
+  // `owner`. The expander must be empty, and the next call must be finish().
   virtual void adopt(std::span<const BlobRow> /*rows*/, const std::shared_ptr<const void>& /*owner*/) {}
-  // Moves the columns after the keys out; the expander is empty again.
+  // Moves the columns after the keys out and leaves the expander empty.
   virtual void finish(Batch& batch) = 0;
 
   uint64_t rows() const { return steps_.size(); }
-  // The keys of rows that were adopted.
+  // Adds the keys of adopted rows.
   void add_keys(std::span<const BlobRow> rows, int32_t run, int32_t tag);
-  // The number of one of these.
+  // Adds the value number of one adopted row.
   void add_number(int64_t number) {
     if (numbered_) numbers_of_values_.push(number);
   }
@@ -69,10 +71,10 @@ class Expander {
   void add_keys(const Value& value, size_t rows = 1);
   void reserve_keys(uint64_t bytes, uint64_t rows);
   void report(const Value& value, const char* code, std::string message);
-  // `text` itself if it is UTF-8; otherwise it is repaired, and that is a problem.
+  // Returns `text` itself if it is UTF-8; otherwise repairs it and reports a problem.
   std::string_view utf8(const Value& value, std::string_view text);
   void report_repeated(const Value& value) {
-    report(value, "too_large", "a long text that repeats on many rows is left out of some of them");
+    report(value, "too_large", "a long text on many rows was omitted from some of them");
   }
 
  private:

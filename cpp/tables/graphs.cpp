@@ -1,4 +1,4 @@
-// graphs, and their nodes.
+// The tables `graphs` and `nodes`.
 #include "bytes/utf8.hpp"
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
@@ -17,7 +17,7 @@ int32_t graph_format(const Value& value) {
   return kGraphDef;
 }
 
-// The GraphDef inside.
+// The GraphDef inside the payload.
 Bytes graph_def(int32_t format, Bytes bytes) {
   if (format == kKerasModel) return {};
   if (format == kGraphDef) return bytes;
@@ -30,7 +30,8 @@ Bytes graph_def(int32_t format, Bytes bytes) {
   return graph;
 }
 
-// Calls node(bytes, function) for each node of the graph and of its functions; false if it is malformed.
+// Calls node(bytes, function) for each node of the graph and of its functions; returns false if the graph is
+// malformed.
 template <class Node>
 bool walk_nodes(Bytes graph, Node&& node) {
   Cursor cursor(graph);

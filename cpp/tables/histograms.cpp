@@ -1,4 +1,4 @@
-// histograms: TF2's [k, 3] tensors and the older HistogramProto as one table.
+// The table `histograms`: TF2's [k, 3] tensors and the older HistogramProto.
 #include <cstring>
 #include <iterator>
 
@@ -104,7 +104,7 @@ class Histograms final : public Expander {
     }
   }
 
-  // `rows` bins of left, right, count.
+  // Appends `rows` bins of left, right, count.
   void append_rows(const uint8_t* from, size_t rows) {
     double* left = left_.values().extend(rows);
     double* right = right_.values().extend(rows);
@@ -125,7 +125,7 @@ class Histograms final : public Expander {
     numbers_.clear();
     Cursor cursor(value.payload);
     Field field;
-    bool good = true;  // of the lists; what else can be read does not depend on them
+    bool good = true;  // of the lists; the other fields can be read even if the lists are bad
     while (!cursor.empty()) {
       if (!cursor.field(field)) {
         good = false;
@@ -154,7 +154,7 @@ class Histograms final : public Expander {
     append_edges(statistics[schema::Histogram::min], statistics[schema::Histogram::max]);
   }
 
-  // TensorBoard's rule: empty buckets at both ends go, and min and max are the outer edges of what is left.
+  // TensorBoard's rule: drop empty buckets at both ends; min and max are the outer edges of the rest.
   void append_edges(double min, double max) {
     size_t begin = 0;
     size_t end = numbers_.size();

@@ -1,5 +1,4 @@
-// hparam_metrics and hparam_domains: what an experiment says of its metrics and of the domains of its
-// hparams.
+// The tables `hparam_metrics` and `hparam_domains`: an experiment's metrics and the domains of its hparams.
 #include "bytes/names.hpp"
 #include "tables/hparams_plugin.hpp"
 #include "tables/struct_json.hpp"

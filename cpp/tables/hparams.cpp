@@ -1,4 +1,4 @@
-// hparams: the values of sessions.
+// The table `hparams`: the hparams of each session.
 #include "bytes/names.hpp"
 #include "tables/hparams_plugin.hpp"
 #include "tables/struct_json.hpp"
@@ -9,7 +9,7 @@ namespace {
 class Hparams final : public HparamsBase {
  public:
   using HparamsBase::HparamsBase;
-  // `_hparams_/session_end_info` sorts before `_hparams_/session_start_info`, so the status is known by then.
+  // `_hparams_/session_end_info` sorts before `_hparams_/session_start_info`, so the status is already known.
   void append(const Value& value) override {
     Message message;
     if (value.row->run != run_) status_ = -1;

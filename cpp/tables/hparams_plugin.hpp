@@ -1,4 +1,4 @@
-// What the hparams plugin keeps in metadata: the base of its three tables.
+// The common base of the three hparams tables: reads what the hparams plugin stores in metadata.
 #pragma once
 
 #include <string_view>
@@ -10,9 +10,9 @@
 
 namespace tbq {
 
-// One message of HParamsPluginData: which of its fields, and the bytes.
+// One message of HParamsPluginData: its field number and its bytes.
 struct Message {
-  uint32_t number = 0;  // of schema::HparamsPluginData
+  uint32_t number = 0;  // a field of schema::HparamsPluginData
   Bytes bytes;
 };
 
@@ -21,7 +21,7 @@ class HparamsBase : public Expander {
   using Expander::Expander;
 
  protected:
-  // False, with a problem, if the plugin's data cannot be read.
+  // Returns false, and reports a problem, if the plugin's data cannot be read.
   bool read(const Value& value, Message& out) {
     Cursor cursor(plugin_content(value.metadata));
     Field field;
@@ -37,7 +37,7 @@ class HparamsBase : public Expander {
     report(value, "bad_hparams", "the hparams plugin's data cannot be read");
     return false;
   }
-  // Calls each(field) for the fields of a message.
+  // Calls each(field) for each field of a message.
   template <class Each>
   bool walk(const Value& value, Bytes message, Each&& each) {
     Cursor cursor(message);
@@ -48,7 +48,7 @@ class HparamsBase : public Expander {
     }
     return true;
   }
-  // Calls each(info) for the messages that an experiment lists in field `number`.
+  // Calls each(info) for each message that an experiment lists in field `number`.
   template <class Each>
   void each_info(const Value& value, uint32_t number, Each&& each) {
     Message message;

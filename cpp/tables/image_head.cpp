@@ -1,4 +1,4 @@
-// PNG, JPEG, GIF, BMP, WebP and TIFF.
+// Reads the heads of PNG, JPEG, GIF, BMP, WebP and TIFF files.
 #include "tables/image_head.hpp"
 
 namespace tbq {
@@ -73,7 +73,7 @@ ImageHead image_head(Bytes bytes) {
     head.format = kBmp;
     head.width = load_le<int32_t>(at + 18);
     const int64_t height = load_le<int32_t>(at + 22);
-    head.height = height < 0 ? -height : height;  // negative: its rows go downwards
+    head.height = height < 0 ? -height : height;  // negative: the rows are stored top down
   } else if (stands_at(bytes, "RIFF") && stands_at(bytes, "WEBP", 8)) {
     head.format = kWebp;
     webp_size(bytes, head);

@@ -1,4 +1,4 @@
-// What the first bytes of an image say: its format and its size.
+// Reads an image's format and size from its first bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ enum ImageFormat : int32_t { kPng, kJpeg, kGif, kBmp, kWebp, kTiff, kUnknownForm
 
 struct ImageHead {
   int32_t format = kUnknownFormat;
-  int64_t width = -1;  // as the file itself says, -1 if it does not say
+  int64_t width = -1;  // as stated in the file; -1 if it is not
   int64_t height = -1;
 };
 

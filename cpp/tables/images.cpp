@@ -1,4 +1,4 @@
-// images: the encoded bytes as they are, with what their first bytes say.
+// The table `images`: the encoded bytes unchanged, with the format and size from their first bytes.
 #include <charconv>
 
 #include "event/schema.hpp"

@@ -1,4 +1,4 @@
-// The list of tables, and the keys of what they hold.
+// Lists the tables and exports the keys of their values.
 #include "tables/kinds.hpp"
 
 #include "event/tensor.hpp"
@@ -61,7 +61,7 @@ std::vector<int64_t> blob_lengths(const Result& result, Kind kind) {
     if (what || !tensor.ok()) {
       lengths.push_back(-1);
     } else if (kind == Kind::audio && tensor.rank > 0) {
-      lengths.push_back(tensor.dims[0]);  // the others are labels
+      lengths.push_back(tensor.dims[0]);  // the other columns are labels
     } else {
       lengths.push_back(static_cast<int64_t>(tensor.count));
     }

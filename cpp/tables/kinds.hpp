@@ -1,4 +1,4 @@
-// The tables of every kind but scalars.
+// The tables of every kind except scalars.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace tbq {
 
-// A table of values: the kind whose values it is made of, and how.
+// A table of values: the kind of its values, and the function that makes its expander.
 struct TableKind {
   const char* name;
   Kind kind;
@@ -19,25 +19,26 @@ struct TableKind {
 const TableKind* table_kind(std::string_view name);
 std::vector<std::string> table_names();
 
-// The values of a result, as rows of the table `name`: those of `rows` (indices into its kind's values), or
-// all. Deferred values are read and verified when their batch is asked for, whichever of `columns` (null:
-// all) are made of them.
+// Exports the values of a result as rows of a table: those in `rows` (indices into its kind's values), or
+// all. Deferred values are read and verified when their batch is requested, whichever of `columns` (null:
+// all) need them.
 void export_table(const Result& result, const TableKind& table, const std::vector<std::string>& runs,
                   const std::vector<uint32_t>* rows, const std::vector<std::string>* columns,
                   std::shared_ptr<ValueProblems> problems, ArrowArrayStream* out);
 
-// How values of any kind but scalars and histograms are given as they were logged: the columns of `others`.
+// A table of any kind except scalars and histograms that returns values as logged: with the columns of
+// `others`.
 TableKind as_logged(Kind kind);
 
-// How many blobs TensorBoard makes of each value of a kind; -1 if that cannot be read. Of a deferred value
-// only the head is read, since all of it was verified before.
+// The number of blobs that TensorBoard makes of each value of a kind; -1 if it cannot be read. Reads only the
+// head of a deferred value, because the value was verified before.
 std::vector<int64_t> blob_lengths(const Result& result, Kind kind);
 
-// Where the values of a kind are: run, tag, step, wall_time, bytes.
+// Exports the keys of a kind's values: run, tag, step, wall_time, bytes.
 void export_keys(const Result& result, Kind kind, const std::vector<std::string>& runs,
                  ArrowArrayStream* out);
 
-// One maker for each table, in the file of its kind.
+// The makers, one per table; each is in the file of its kind.
 std::unique_ptr<Expander> make_tensors(ValueProblems& problems);
 std::unique_ptr<Expander> make_histograms(ValueProblems& problems);
 std::unique_ptr<Expander> make_images(ValueProblems& problems);

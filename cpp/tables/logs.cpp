@@ -1,4 +1,4 @@
-// logs: log messages, and where sessions started, stopped and saved.
+// The table `logs`: log messages, and where sessions started, stopped and saved.
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
 #include "tables/text_columns.hpp"

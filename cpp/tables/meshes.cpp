@@ -1,4 +1,4 @@
-// meshes: vertices, faces and colors, a tensor each.
+// The table `meshes`: vertices, faces and colors, one tensor each.
 #include "bytes/utf8.hpp"
 #include "event/metadata.hpp"
 #include "event/schema.hpp"

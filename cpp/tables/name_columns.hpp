@@ -1,4 +1,4 @@
-// display_name and description as columns.
+// The columns display_name and description.
 #pragma once
 
 #include "bytes/utf8.hpp"
@@ -7,7 +7,7 @@
 
 namespace tbq {
 
-// The event's own, otherwise the tag's first.
+// Uses the event's own metadata, or else the tag's first.
 class NameColumns {
  public:
   void append(const Value& value) {

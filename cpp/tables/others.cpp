@@ -1,4 +1,4 @@
-// others: whatever no other table is made of.
+// The table `others`: values that belong to no other table.
 #include "bytes/utf8.hpp"
 #include "event/metadata.hpp"
 #include "tables/kinds.hpp"
@@ -9,7 +9,7 @@
 namespace tbq {
 namespace {
 
-// As ValueField numbers them.
+// The names of the fields, in the order of ValueField.
 std::shared_ptr<const Column> field_dictionary() {
   std::vector<std::string> names;
   for (size_t i = 0; i < kFieldCount; ++i) names.emplace_back(field_name(static_cast<ValueField>(i)));

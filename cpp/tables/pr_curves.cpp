@@ -1,4 +1,4 @@
-// pr_curves: one row per threshold of a [6, n] tensor.
+// The table `pr_curves`: one row per threshold of a [6, n] tensor.
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"
 
@@ -33,7 +33,7 @@ class PrCurves final : public Expander {
   }
 
  private:
-  // The row stays, empty: that there was a curve at this step is known.
+  // Keeps an empty row, because there was a curve at this step.
   void refuse(const Value& value, const char* why) {
     report(value, "bad_pr_curve", why);
     add_keys(value);

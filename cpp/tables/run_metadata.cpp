@@ -1,4 +1,4 @@
-// run_metadata: the RunMetadata of TensorFlow as it is.
+// The table `run_metadata`: TensorFlow's RunMetadata, unchanged.
 #include "bytes/utf8.hpp"
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"

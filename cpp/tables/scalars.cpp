@@ -1,4 +1,5 @@
-// The scalars of a result as an Arrow stream: the columns as they are, and dictionary codes for run and tag.
+// Exports the scalars of a result as an Arrow stream: columns without a copy, and dictionary codes for run
+// and tag.
 #include "tables/scalars.hpp"
 
 #include <algorithm>
@@ -10,8 +11,7 @@
 namespace tbq {
 namespace {
 
-// Makes the dictionary codes of batches. A code that fills a whole batch is written once for all such
-// batches.
+// Makes the dictionary codes of batches. Batches that consist of one code share the same memory.
 class CodeColumns {
  public:
   template <class CodeOf>
@@ -48,7 +48,7 @@ class CodeColumns {
 
 }  // namespace
 
-void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
+void export_scalars(const Result& result, std::vector<ScalarBatch> scalars,
                     const std::vector<std::string>& runs, ArrowArrayStream* out) {
   const std::vector<SeriesReport>& series = result.series;
   std::vector<std::string_view> tags;
@@ -80,7 +80,7 @@ void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
 
   CodeColumns code_columns;
   std::vector<Batch> batches;
-  for (const ScalarBatch& from : taken) {
+  for (const ScalarBatch& from : scalars) {
     const auto rows = static_cast<int64_t>(from.rows);
     Batch batch;
     batch.length = rows;

@@ -1,4 +1,4 @@
-// The scalars of a result as a table.
+// Exports the scalars of a result as a table.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tbq {
 
-// The batches that were taken from `result`, with run and tag as dictionaries over `runs` and all tags.
-void export_scalars(const Result& result, std::vector<ScalarBatch> taken,
+// Exports batches that were moved out of `result`, with run and tag as dictionaries over `runs` and all tags.
+void export_scalars(const Result& result, std::vector<ScalarBatch> scalars,
                     const std::vector<std::string>& runs, ArrowArrayStream* out);
 
 }  // namespace tbq

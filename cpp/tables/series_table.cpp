@@ -1,4 +1,4 @@
-// The table of series: what was seen of each (run, tag, kind), stored or not.
+// The table of series: everything seen of each (run, tag, kind), stored or not.
 #include "tables/series_table.hpp"
 
 #include "bytes/names.hpp"
@@ -28,7 +28,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
     tag.append(tbq::display_name(report.tag));
     kind.append(kind_name(report.kind));
     text(plugin, report.metadata.plugin);
-    // A v1 scalar is a float, by its field.
+    // A v1 scalar is a float32 by its field.
     text(dtype, report.kind == Kind::scalars && report.dtype == 0 ? "float32" : dtype_name(report.dtype));
     text(display_name, report.metadata.display_name);
     text(description, report.metadata.description);

@@ -1,4 +1,4 @@
-// The series of a result as a table.
+// Exports the series of a result as a table.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tbq {
 
-// What was seen of each (run, tag, kind), over `runs`.
+// One row per (run, tag, kind) with all that was seen of it; `runs` are the names.
 void export_series(const Result& result, const std::vector<std::string>& runs, ArrowArrayStream* out);
 
 }  // namespace tbq

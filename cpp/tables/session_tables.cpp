@@ -1,4 +1,4 @@
-// The tables of files, sessions and segments: numbers only, one row each, in the order of the Result.
+// Fills the tables of files, sessions and segments: numbers only, one row each, in the order of the Result.
 #include "tables/session_tables.hpp"
 
 #include "tables/builders.hpp"
@@ -46,7 +46,7 @@ class Rows {
   size_t next_ = 0;
 };
 
-// An empty table has its columns too: the first row makes them, so one is made and cut off.
+// An empty table has its columns too: the first row creates them, so make one row and cut it off.
 template <class Report, class Fill>
 void export_rows(const std::vector<Report>& reports, Fill&& fill, ArrowArrayStream* out) {
   Rows rows;

@@ -1,4 +1,4 @@
-// What is known of each file, of each session, and of each series in it: for the doctor and for rewriting.
+// Exports tables of files, of sessions and of the series in each session, for the doctor and for rewriting.
 #pragma once
 
 #include "decode/result.hpp"
@@ -7,7 +7,7 @@
 namespace tbq {
 
 void export_files(const Result& result, ArrowArrayStream* out);
-// With DecodeOptions::session_tables.
+// Needs DecodeOptions::session_tables.
 void export_sessions(const Result& result, ArrowArrayStream* out);
 void export_segments(const Result& result, ArrowArrayStream* out);
 

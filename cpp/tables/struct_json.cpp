@@ -1,4 +1,4 @@
-// Values, lists and structs, one inside the other.
+// Converts values, lists and structs, nested in each other, to JSON.
 #include "tables/struct_json.hpp"
 
 #include <cmath>
@@ -19,7 +19,8 @@ void json_text(std::string_view text, std::string& out) {
   append_quoted(out, text, style);
 }
 
-// In its shortest form, whole numbers without a point; NaN and infinities as strings, since JSON has none.
+// The shortest form, whole numbers without a point; NaN and infinities become strings, because JSON lacks
+// them.
 void json_number(double number, std::string& out) {
   if (!std::isfinite(number)) {
     out += std::isnan(number) ? "\"NaN\"" : number > 0 ? "\"Infinity\"" : "\"-Infinity\"";

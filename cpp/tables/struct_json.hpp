@@ -1,4 +1,4 @@
-// google.protobuf.Value: what it holds, and all of it as JSON.
+// Reads google.protobuf.Value and converts it to JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tbq {
 
 enum ValueType : int32_t { kNumber, kText, kBool, kNull, kList, kStruct };
 
-// The last of a Value's fields wins.
+// The content of a Value; its last field wins.
 struct Held {
   int32_t type = kNull;
   double number = 0;
@@ -19,7 +19,7 @@ struct Held {
   Bytes bytes;
 };
 
-// False if it is malformed, as all below.
+// Returns false if `value` is malformed; so do all functions below.
 bool read_value(Bytes value, Held& out);
 
 // The key and the value of a map's entry.
@@ -27,7 +27,7 @@ bool read_entry(Bytes entry, std::string_view& key, Bytes& value);
 
 constexpr int kDeepestJson = 32;
 
-// A Value, or a ListValue, as JSON; false also if it is nested deeper than `depth`.
+// Appends a Value, or a ListValue, as JSON; also false if it is nested deeper than `depth`.
 bool json_value(Bytes value, std::string& out, int depth = kDeepestJson);
 bool json_list(Bytes list, std::string& out, int depth = kDeepestJson);
 

@@ -1,4 +1,4 @@
-// Tensors as dtype, shape and little-endian bytes.
+// Converts tensors to dtype, shape and little-endian bytes.
 #include "tables/tensor_columns.hpp"
 
 #include <cstring>
@@ -6,7 +6,7 @@
 namespace tbq {
 
 std::shared_ptr<const Column> dtype_dictionary() {
-  // Never destroyed: a thread that reads may outlive every static.
+  // Never destroyed: a reading thread may outlive every static.
   static const auto* all = new std::shared_ptr<const Column>([] {
     std::vector<std::string> names;
     for (const DtypeInfo& dtype : kDtypes) names.emplace_back(dtype.name[0] == 0 ? "invalid" : dtype.name);
@@ -15,7 +15,7 @@ std::shared_ptr<const Column> dtype_dictionary() {
   return *all;
 }
 
-// A string tensor's data are count + 1 offsets (int64) into the bytes that follow them.
+// The data of a string tensor are count + 1 offsets (int64), then the bytes that they point into.
 TensorError TensorColumns::append(const Value& value) {
   const bool copied = owner_.wants("data");
   const TensorView tensor = read_tensor(value.payload);

@@ -1,4 +1,4 @@
-// Tensors as columns, and bytes that are wrapped in tensors.
+// Columns for tensors, and for bytes wrapped in tensors.
 #pragma once
 
 #include <memory>
@@ -9,17 +9,17 @@
 
 namespace tbq {
 
-// The names of all dtypes, coded by their numbers.
+// The names of all dtypes; the code of a name is the dtype's number.
 std::shared_ptr<const Column> dtype_dictionary();
 
-// dtype, shape and data of a tensor. If it cannot be decoded the shape is null, and the data are the
-// protobuf. `owner` says which of them are wanted.
+// The columns dtype, shape and data of a tensor. If the tensor cannot be decoded, the shape is null and the
+// data are the protobuf. `owner` decides which columns are filled.
 class TensorColumns {
  public:
   explicit TensorColumns(const Expander& owner) : owner_(owner) {}
   TensorError append(const Value& value);
   void append_null();
-  // Bytes without a dtype and a shape.
+  // Appends bytes without a dtype and a shape.
   void append_raw(Bytes bytes);
   void finish(Batch& batch);
 
@@ -32,7 +32,7 @@ class TensorColumns {
   std::vector<Bytes> texts_;
 };
 
-// The first string of a string tensor (what plugins wrap their bytes in); the payload itself if it is not a
+// The first string of a string tensor (plugins wrap their bytes in one), or the payload itself if it is not a
 // tensor.
 TensorError wrapped_bytes(const Value& value, RepeatBudget& budget, Bytes& out);
 

@@ -1,4 +1,4 @@
-// tensors: dtype, shape and raw little-endian bytes.
+// The table `tensors`: dtype, shape and raw little-endian bytes.
 #include "tables/kinds.hpp"
 #include "tables/name_columns.hpp"
 #include "tables/tensor_columns.hpp"

@@ -1,4 +1,4 @@
-// Texts as columns: empty ones, and those that repeat on many rows.
+// Text columns: empty texts, and texts that repeat on many rows.
 #pragma once
 
 #include <string_view>
@@ -19,8 +19,7 @@ inline void append_text_or_null(TextBuilder& column, std::string_view text) {
   }
 }
 
-// A text that stands once in a message but on many rows: null once the budget is
-// spent.
+// Appends a text that one message repeats on many rows; null once the budget is spent.
 inline bool append_repeated(TextBuilder& column, std::string_view text, RepeatBudget& budget) {
   if (text.size() > budget.left) {
     column.append_null();

@@ -1,4 +1,4 @@
-// texts: one row per string of a tensor.
+// The table `texts`: one row per string of a tensor.
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"
 #include "tables/text_columns.hpp"
@@ -14,10 +14,10 @@ class Texts final : public Expander {
     const TensorView tensor = read_tensor(value.payload);
     const TensorError error = copy_strings(tensor, budget_, texts_);
     if (error != TensorError::none) return refuse(value, tensor_error_text(error));
-    // Many dimensions times many texts are far more than the file holds.
+    // Many dimensions times many texts can be far larger than the file.
     const uint64_t indices = tensor.rank * texts_.size() * sizeof(int64_t);
     if (indices > kLargestRepeat && indices > 32 * uint64_t{value.row->payload_length}) {
-      return refuse(value, "a text tensor of too many dimensions");
+      return refuse(value, "a text tensor with too many dimensions");
     }
     add_keys(value, texts_.size());
     int64_t place[kMaxRank] = {};

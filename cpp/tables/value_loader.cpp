@@ -1,4 +1,4 @@
-// A file that changes while it is read is a problem of a value, not a failure.
+// Reads deferred values. A file that changes in the meantime is a problem of a value, not a failure.
 #include "tables/value_loader.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace tbq {
 namespace {
 
-constexpr const char* kChanged = "the file changed or vanished while it was read";
+constexpr const char* kChanged = "the file changed or disappeared while it was read";
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Bytes ValueLoader::load(const BlobRow& row, const char*& what) {
   if (!read(row.record, length + kOverhead, what)) return {};
   const uint8_t* data = buffer();
   if (!record_agrees(data, length)) {
-    what = "a record's data does not agree with its checksum";
+    what = "a record's data does not match its checksum";
     return {};
   }
   verified.insert(row.record);

@@ -1,4 +1,4 @@
-// Reads deferred values from their files. A record is verified whole when its first value is read.
+// Reads deferred values from their files. The entire record is verified when its first value is read.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ class ValueLoader {
  public:
   explicit ValueLoader(const std::vector<FileReport>& files);
 
-  // The payload, valid until the next call; `what` is null if all is well.
+  // The payload, valid until the next call; `what` is null on success and names the problem otherwise.
   Bytes load(const BlobRow& row, const char*& what);
-  // At most so many bytes of the payload, not verified; empty if they cannot be read. Valid until the next
+  // At most `most` bytes of the payload, not verified; empty if they cannot be read. Valid until the next
   // call.
   Bytes head(const BlobRow& row, size_t most);
 
@@ -27,7 +27,7 @@ class ValueLoader {
   bool read(uint64_t offset, uint64_t count, const char*& what);
 
   std::vector<std::string> paths_;
-  std::vector<NumberSet> verified_;  // records, by file
+  std::vector<NumberSet> verified_;  // records, one set per file
   File file_;
   uint32_t current_ = 0;
   bool opened_ = false;

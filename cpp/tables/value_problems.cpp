@@ -1,4 +1,4 @@
-// A list with an end: what comes after it is counted.
+// Keeps a bounded list of problems and counts the rest.
 #include "tables/value_problems.hpp"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// What was wrong with values, noted while tables are made of them.
+// Collects problems with values while tables are made from them.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,22 @@
 
 namespace tbq {
 
-// A value that could not be decoded, or not all of it.
+// A value that could not be decoded, or only in part.
 struct ValueProblem {
   const char* code = "";
   uint32_t run = 0;
   std::string tag;
   int64_t step = 0;
   uint32_t file = 0;
-  uint64_t offset = 0;  // of its record
+  uint64_t offset = 0;  // the offset of its record
   std::string message;
 };
 
-// Problems found by streams, which may run on any thread.
+// The problems of all streams; streams may run on any thread.
 class ValueProblems {
  public:
   void add(ValueProblem problem);
-  // Those found since the last call, and how many more were only counted.
+  // The problems since the last call; `more` is the number that was only counted.
   std::vector<ValueProblem> drain(uint64_t& more);
 
  private:

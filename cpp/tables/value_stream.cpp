@@ -1,4 +1,4 @@
-// The stream that feeds the tables of values: loaded, verified and expanded batch by batch.
+// Feeds the tables of values: loads, verifies and expands values batch by batch.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -10,13 +10,13 @@
 namespace tbq {
 namespace {
 
-// A batch ends when it holds about this many bytes or rows; a larger value is a batch of its own.
+// A batch ends at about this many bytes or rows; a larger value is a batch of its own.
 constexpr uint64_t kBatchBytes = uint64_t{8} << 20;
 constexpr uint64_t kBatchRows = 65536;
-// Columns of that many bytes are handed over as they are; shorter ones are copied together.
+// Columns of at least this many bytes are handed over without a copy; shorter ones are copied together.
 constexpr uint64_t kDirect = uint64_t{128} << 10;
 
-// What a stream holds on to: copies of the rows, so that it outlives the result it came from.
+// Everything a stream needs, with copies of the rows, so that it outlives its result.
 class ValueStream {
  public:
   ValueStream(const Result& result, const TableKind& table, const std::vector<std::string>& runs,
@@ -73,7 +73,7 @@ class ValueStream {
       bytes += rows[end++].payload_length + 64;
     }
     expander_->reserve(bytes, end - at_);
-    // A value may have many rows; the batch is then ended early.
+    // A value may have many rows; then the batch ends early.
     do {
       append(rows[at_], number_of(at_));
       ++at_;
@@ -83,11 +83,10 @@ class ValueStream {
   }
 
  private:
-  // Of all values, not only of those that were picked.
+  // The position among all values, not only among the selected ones.
   int64_t number_of(size_t at) const { return static_cast<int64_t>(numbers_.empty() ? at : numbers_[at]); }
 
-  // Where the values end that lie in columns one after the other from `at` on; 0 if there are none, or
-  // few.
+  // The end of the values that lie consecutively in columns from `at` on; 0 if there are none or few.
   size_t direct_until(size_t at) {
     const BlobTable& rows = *rows_;
     if (rows[at].bins == 0 || at < looked_at_) return at == direct_begin_ ? direct_end_ : 0;
@@ -106,7 +105,7 @@ class ValueStream {
     return direct_end_ = end;
   }
 
-  // The series that have rows here, and the dictionary of their tags.
+  // Numbers the series that have rows here, and makes the dictionary of their tags.
   void number_series(const Result& result) {
     place_.assign(result.series.size(), UINT32_MAX);
     for (const BlobRow& row : *rows_) {
@@ -157,21 +156,21 @@ class ValueStream {
     std::erase_if(batch.columns, [&](const Column& column) { return !expander_->wants(column.name); });
   }
 
-  std::vector<std::shared_ptr<Part>> parts_;  // hold the bytes that rows point to
+  std::vector<std::shared_ptr<Part>> parts_;  // own the bytes that rows point to
   std::shared_ptr<ValueProblems> problems_;
   ValueLoader loader_;
-  std::vector<std::string> named_;  // columns that are wanted, if not all are
+  std::vector<std::string> named_;  // the wanted columns, unless all are wanted
   std::unique_ptr<Expander> expander_;
   std::shared_ptr<const BlobTable> rows_;
-  std::vector<uint32_t> numbers_;  // of those that were picked
-  std::vector<uint32_t> place_;    // of the result's series, in series_
+  std::vector<uint32_t> numbers_;  // positions of the selected values
+  std::vector<uint32_t> place_;    // maps the result's series to series_
   std::vector<SeriesReport> series_;
   std::vector<int32_t> codes_;
   std::shared_ptr<const Column> runs_;
   std::shared_ptr<const Column> tags_;
-  std::shared_ptr<const void> columns_;  // that rows point to
+  std::shared_ptr<const void> columns_;  // owns the columns that rows point to
   size_t at_ = 0;
-  size_t looked_at_ = 0;  // rows before this one are known to be direct or not
+  size_t looked_at_ = 0;  // rows before this one were already checked by direct_until
   size_t direct_begin_ = SIZE_MAX;
   size_t direct_end_ = 0;
 };

@@ -1,3 +1,4 @@
+// Tests the export of columns through the Arrow interfaces.
 #include <cstring>
 
 #include "bytes/utf8.hpp"

@@ -1,4 +1,4 @@
-// Event files byte by byte, for tests and fuzz targets.
+// Builds event files byte by byte, for tests and fuzz targets.
 #pragma once
 
 #include <cstdint>

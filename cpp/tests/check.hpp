@@ -1,4 +1,5 @@
-// A test is a TEST(name) { CHECK(...); }; main.cpp runs them all and prints one closing line.
+// A minimal test framework: a test is TEST(name) { CHECK(...); }; main.cpp runs all tests and prints one
+// closing line.
 #pragma once
 
 #include <cstdio>

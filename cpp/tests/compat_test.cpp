@@ -1,4 +1,4 @@
-// The drop-ins' part of the core: numbers of Python's random module, reservoirs, and files that grow.
+// Tests the drop-ins' part of the core: the numbers of Python's random module, reservoirs, and growing files.
 #include "compat/accumulator.hpp"
 #include "compat/python_random.hpp"
 #include "compat/record_file.hpp"
@@ -22,7 +22,7 @@ std::vector<int64_t> steps(const tbq::Reservoir<Row>& reservoir) {
 
 }  // namespace
 
-TEST(numbers_are_those_of_python) {
+TEST(random_numbers_equal_those_of_python) {
   // [random.Random(0).randrange(n) for n in (1, 2, 10, 1000, 10**6, 2**32, 2**40)] with one generator
   tbq::PythonRandom random(0);
   const uint64_t bounds[] = {1, 2, 10, 1000, 1000000, uint64_t{1} << 32, uint64_t{1} << 40};
@@ -61,50 +61,50 @@ TEST(rows_that_own_memory_are_moved_copied_and_freed) {
     int64_t step;
     std::shared_ptr<int> owned;
   };
-  const auto one = std::make_shared<int>(7);
+  const auto shared = std::make_shared<int>(7);
   std::shared_ptr<const tbq::ChunkedRows<Owning>> snapshot;
   {
     tbq::RowMemory memory;
     tbq::Reservoir<Owning> rows({0, true}, memory);
-    constexpr int64_t kMany = 600000;  // more than what is worth a piece
-    for (int64_t step = 0; step < kMany; ++step) rows.add({step, one});
-    CHECK(one.use_count() == kMany + 1);
+    constexpr int64_t kMany = 600000;  // enough for RowMemory to use large pieces
+    for (int64_t step = 0; step < kMany; ++step) rows.add({step, shared});
+    CHECK(shared.use_count() == kMany + 1);
     snapshot = rows.snapshot();
-    rows.add({kMany, one});
+    rows.add({kMany, shared});
     CHECK(snapshot->size() == kMany && rows.rows().size() == kMany + 1);
-    CHECK(one.use_count() == 2 * kMany + 2);
+    CHECK(shared.use_count() == 2 * kMany + 2);
     CHECK(rows.purge(10) == kMany - 9);
-    CHECK(one.use_count() == kMany + 11);
+    CHECK(shared.use_count() == kMany + 11);
   }
-  CHECK(one.use_count() == 600001 && (*snapshot)[599999].step == 599999 && *(*snapshot)[0].owned == 7);
+  CHECK(shared.use_count() == 600001 && (*snapshot)[599999].step == 599999 && *(*snapshot)[0].owned == 7);
   snapshot.reset();
-  CHECK(one.use_count() == 1);
+  CHECK(shared.use_count() == 1);
   tbq::RowMemory memory;
   tbq::Reservoir<Owning> few({3, true}, memory);
-  for (int64_t step = 0; step < 1000; ++step) few.add({step, one});
-  CHECK(one.use_count() == 4 && few.rows()[2].step == 999);
+  for (int64_t step = 0; step < 1000; ++step) few.add({step, shared});
+  CHECK(shared.use_count() == 4 && few.rows()[2].step == 999);
 }
 
-TEST(a_record_is_given_once_however_the_bytes_come) {
+TEST(a_record_is_returned_once_however_the_bytes_come) {
   std::string data;
   for (const char* payload : {"one", "two", "three"}) tbq::append_record(data, bytes::view(payload));
   for (size_t cut = 0; cut <= data.size(); ++cut) {
     tbq::MemoryFile memory(data.substr(0, cut));
     tbq::RecordFile file(memory.path());
-    std::vector<std::string> given;
+    std::vector<std::string> payloads;
     const auto take = [&](tbq::Bytes record, uint64_t) {
-      given.emplace_back(tbq::as_text(record));
-      return given.size() != 2;  // a pause
+      payloads.emplace_back(tbq::as_text(record));
+      return payloads.size() != 2;  // a pause
     };
     CHECK(file.read(take) == 0);
     memory.content() = data;
     for (int i = 0; i < 3; ++i) CHECK(file.read(take) == 0);
-    CHECK((given == std::vector<std::string>{"one", "two", "three"}));
+    CHECK((payloads == std::vector<std::string>{"one", "two", "three"}));
     CHECK(file.take_faults().first.empty());
   }
 }
 
-TEST(values_are_told_apart_by_their_field) {
+TEST(the_field_of_a_value_decides_its_kind) {
   tbq::Accumulator accumulator({}, [](std::string_view) { return 2.0; });
   // wall_time 1, step 2, summary { value { tag: "a" simple_value: 0.5 } }
   const std::string event(
@@ -122,7 +122,7 @@ TEST(values_are_told_apart_by_their_field) {
   CHECK(accumulator.take_notes().size() == 1);
 }
 
-TEST(messages_beyond_what_is_kept_are_read_again) {
+TEST(messages_beyond_the_kept_bytes_are_read_again) {
   tbq::Accumulator accumulator({}, [](std::string_view) { return 2.0; });
   accumulator.set_most_kept(10000);
   // Three events of a tensor of 8,000 bytes: summary { value { tag: "a" tensor { ... } } }
@@ -146,12 +146,12 @@ TEST(messages_beyond_what_is_kept_are_read_again) {
   const auto rows = accumulator.values(tbq::LegacyKind::tensors, "a");
   CHECK(rows && rows->size() == 3);
   std::string room;
-  std::string_view found;
+  std::string_view message;
   for (size_t i = 0; i < 3; ++i) {
-    CHECK((*rows)[i].payload.read(room, found));
-    CHECK(found == std::string(8000, "xyz"[i]));
+    CHECK((*rows)[i].payload.read(room, message));
+    CHECK(message == std::string(8000, "xyz"[i]));
   }
   memory.content()[data.size() - 100] = 'w';
-  CHECK((*rows)[0].payload.read(room, found));
-  CHECK(!(*rows)[2].payload.read(room, found));
+  CHECK((*rows)[0].payload.read(room, message));
+  CHECK(!(*rows)[2].payload.read(room, message));
 }

@@ -1,3 +1,4 @@
+// Tests CRC32C by CPU and by table against its definition.
 #include "bytes/crc32c.hpp"
 
 #include <cstring>
@@ -27,7 +28,7 @@ TEST(crc32c_known_values) {
   CHECK(tbq::crc32c(0, nullptr, 0) == 0 && tbq::crc32c_table(0, nullptr, 0) == 0);
 }
 
-TEST(crc32c_by_cpu_and_by_table_is_that_by_bits_at_every_size) {
+TEST(crc32c_by_cpu_and_by_table_match_the_definition_at_every_size) {
   std::mt19937 random(7);
   const size_t most = 2 * 3 * 4096 + 3 * 256 + 3 * 64 + 16;
   const std::unique_ptr<uint8_t[]> data(new uint8_t[most + 8]);
@@ -36,7 +37,7 @@ TEST(crc32c_by_cpu_and_by_table_is_that_by_bits_at_every_size) {
     uint32_t want = 0;
     int wrong = 0;
     for (size_t size = 0; size <= most; ++size) {
-      // All sizes up to several of the short blocks, and on both sides of each further limit.
+      // All sizes up to several of the short blocks, and sizes around each further limit.
       const bool edge = size < 2000 || (size < 5000 && (size + 20) % 192 < 40) || (size + 20) % 12288 < 300 ||
                         size + 20 > most;
       if (edge) {
@@ -65,7 +66,7 @@ TEST(crc32c_continues_over_every_cut) {
   CHECK(wrong == 0);
 }
 
-TEST(crc32c_of_zeros_is_that_of_their_bytes) {
+TEST(crc32c_of_zeros_matches_that_of_zero_bytes) {
   const std::vector<uint8_t> zeros(100000);
   for (const uint32_t before : {0U, 1U, 0xffffffffU, 0x12345678U}) {
     for (const size_t count : {size_t{0}, size_t{1}, size_t{2}, size_t{255}, size_t{4096}, size_t{99999}}) {

@@ -1,3 +1,4 @@
+// Tests the checked cursor.
 #include "bytes/cursor.hpp"
 
 #include <memory>
@@ -11,7 +12,7 @@ using tbq::Cursor;
 using tbq::Field;
 using tbq::Wire;
 
-// Bytes in a heap buffer of exactly their size, where the sanitizer sees a read past them.
+// Bytes in a heap buffer of exactly their size, so that the sanitizer sees a read past them.
 struct Exact {
   explicit Exact(const std::string& from) : data(new uint8_t[from.size()]), size(from.size()) {
     std::memcpy(data.get(), from.data(), size);
@@ -45,17 +46,17 @@ TEST(cursor_refuses_a_varint_of_eleven_bytes) {
 }
 
 TEST(cursor_does_not_move_when_bytes_are_missing) {
-  const std::string whole = bytes::message(3, "abc") + bytes::fixed(1, 2.5) + bytes::fixed(2, 1.5F) +
-                            bytes::number(5, 1000) + "\x9b\x06\x08\x01\x9c\x06";
-  for (size_t size = 0; size < whole.size(); ++size) {
-    const Exact held(whole.substr(0, size));
+  const std::string fields = bytes::message(3, "abc") + bytes::fixed(1, 2.5) + bytes::fixed(2, 1.5F) +
+                             bytes::number(5, 1000) + "\x9b\x06\x08\x01\x9c\x06";
+  for (size_t size = 0; size < fields.size(); ++size) {
+    const Exact held(fields.substr(0, size));
     Cursor cursor(held.bytes());
     Field field;
     size_t left = cursor.left();
     while (cursor.field(field)) left = cursor.left();
     CHECK(cursor.left() == left);
   }
-  const Exact held(whole);
+  const Exact held(fields);
   Cursor cursor(held.bytes());
   Field field;
   CHECK(cursor.field(field) && field.is(3, Wire::bytes) && tbq::as_text(field.bytes) == "abc");
@@ -66,7 +67,7 @@ TEST(cursor_does_not_move_when_bytes_are_missing) {
   CHECK(!cursor.field(field));
 }
 
-TEST(cursor_refuses_lengths_that_are_not_there) {
+TEST(cursor_refuses_lengths_past_the_end) {
   for (const uint64_t length : {uint64_t{4}, uint64_t{1} << 32, uint64_t{1} << 63, ~uint64_t{0}}) {
     const Exact held("\x0a" + bytes::varint(length) + "abc");
     Cursor cursor(held.bytes());
@@ -74,11 +75,11 @@ TEST(cursor_refuses_lengths_that_are_not_there) {
     CHECK(!cursor.field(field) && cursor.left() == held.size);
   }
   Cursor empty;
-  tbq::Bytes taken;
-  CHECK(empty.bytes(0, taken) && !empty.bytes(1, taken));
+  tbq::Bytes out;
+  CHECK(empty.bytes(0, out) && !empty.bytes(1, out));
 }
 
-TEST(cursor_refuses_what_is_no_field) {
+TEST(cursor_refuses_bytes_that_are_not_a_field) {
   Field field;
   for (const std::string& wrong :
        {std::string("\x00\x01", 2), std::string("\x0c"), std::string("\x0e\x01"), std::string("\x0f\x01"),

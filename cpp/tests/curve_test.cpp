@@ -1,3 +1,4 @@
+// Tests smoothing and thinning of curves.
 #include "tables/curve.hpp"
 
 #include <cmath>
@@ -33,7 +34,7 @@ TEST(smoothing_is_debiased) {
   CHECK(std::abs(out[2] - (0.125 + 0.5 + 1.5) / 0.875) < 1e-15);
 }
 
-TEST(smoothing_passes_what_is_not_finite) {
+TEST(smoothing_keeps_values_that_are_not_finite) {
   const auto out = smoothed({1, kNan, kInf, 3}, 0.5);
   CHECK(std::isnan(out[1]));
   CHECK(out[2] == kInf);
@@ -46,12 +47,12 @@ TEST(smoothing_leaves_a_constant_and_an_empty_curve) {
   CHECK((smoothed({1, 2}, 1.0) == std::vector<double>{0, 0}));
 }
 
-TEST(thinning_keeps_at_most_so_many) {
+TEST(thinning_keeps_at_most_the_given_number) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 2000; ++round) {
     const size_t count = random() % 60;
     const size_t points = random() % 70;
-    // Exact-size heap buffers, so that a step past the end is seen.
+    // Heap buffers of exact size, so that the sanitizer sees an access past the end.
     std::vector<int64_t> steps(count);
     std::vector<double> values(count);
     for (size_t i = 0; i < count; ++i) {

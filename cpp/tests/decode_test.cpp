@@ -1,3 +1,4 @@
+// Tests decode(): order, reports, parts, problems with files, known metadata.
 #include "decode/decode.hpp"
 
 #include <cerrno>
@@ -37,9 +38,9 @@ std::string log(int first, int last, double wall, const char* tag = "loss") {
 }
 
 tbq::DecodeOptions options() {
-  tbq::DecodeOptions made;
-  made.kinds = tbq::bit(tbq::Kind::scalars);
-  return made;
+  tbq::DecodeOptions chosen;
+  chosen.kinds = tbq::bit(tbq::Kind::scalars);
+  return chosen;
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ TEST(runs_come_in_order_and_files_of_a_run_are_joined) {
   }
 }
 
-// The report of a file read whole, and in parts of any size.
+// Checks the report on a file that is read at once, and in parts of any size.
 template <class Check>
 void check_reports(const std::string& content, Check&& check) {
   const tbq::MemoryFile file(content);
@@ -90,14 +91,14 @@ TEST(a_file_began_at_its_earliest_time_also_in_parts) {
   });
 }
 
-TEST(a_session_of_nothing_is_none_also_in_parts) {
+TEST(an_empty_session_does_not_count_also_in_parts) {
   const std::string file = std::string(300, '\0') + log(0, 3, 10);
   check_reports(file, [](const tbq::Result& result) {
     CHECK(result.files[0].sessions == 1 && result.files[0].records == 4);
   });
 }
 
-TEST(what_was_before_damage_is_of_its_session_also_in_parts) {
+TEST(records_before_damage_belong_to_their_session_also_in_parts) {
   const std::string file = log(5, 8, 10) + bytes::record(bytes::version(20)) + std::string(60, '\0') +
                            bytes::record(bytes::scalar("loss", 9, 1.0F, 21));
   check_reports(file, [](const tbq::Result& result) {
@@ -107,7 +108,7 @@ TEST(what_was_before_damage_is_of_its_session_also_in_parts) {
   });
 }
 
-TEST(the_first_metadata_is_that_of_the_first_session_also_if_the_clock_was_set_back) {
+TEST(metadata_of_the_first_session_wins_also_if_the_clock_was_set_back) {
   using namespace bytes;
   const auto number_of = [](const char* plugin, double wall) {
     return record(version(wall)) +
@@ -122,7 +123,7 @@ TEST(the_first_metadata_is_that_of_the_first_session_also_if_the_clock_was_set_b
   });
 }
 
-TEST(what_a_file_is_goes_into_its_report) {
+TEST(the_report_of_a_file_states_what_it_is) {
   const TestFile empty(""), text(std::string(100, 'x')),
       lfs("version https://git-lfs.github.com/spec/v1\noid 1\n"), good(log(0, 3, 1));
   const tbq::Result result = tbq::decode(
@@ -146,7 +147,7 @@ TEST(a_selection_is_asked_once_for_each_tag) {
   CHECK((result.tags(tbq::Kind::scalars) == std::vector<std::string>{"a", "b"}));
 }
 
-TEST(a_packed_file_is_read_from_where_it_was_unpacked) {
+TEST(a_compressed_file_is_read_from_its_unpacked_copy) {
   const TestFile plain(log(0, 3, 1)), packed("\x1f\x8b some packed bytes");
   tbq::DecodeOptions chosen = options();
   chosen.inflate = [&](const std::string& path) {
@@ -187,7 +188,7 @@ TEST(no_files_are_no_rows) {
   stream.release(&stream);
 }
 
-TEST(columns_that_nobody_wants_are_not_made) {
+TEST(unwanted_columns_are_not_made) {
   const TestFile file(log(0, 6000, 10) + log(100, 104, 20));
   tbq::DecodeOptions asked = options();
   asked.columns = 1U << static_cast<unsigned>(tbq::ScalarColumn::step) |
@@ -217,14 +218,15 @@ TEST(columns_that_nobody_wants_are_not_made) {
   stream.release(&stream);
 }
 
-TEST(the_first_metadata_of_a_session_counts_behind_a_value_without_any) {
+TEST(the_first_metadata_of_a_session_counts_after_a_value_without_any) {
   const auto tensor = [](double wall, const char* plugin) {
     return bytes::record(bytes::event(
         wall, 7,
         bytes::summary(bytes::message(1, "a") + bytes::message(8, bytes::tensor(1, bytes::of(0.5F))) +
                        bytes::metadata(plugin))));
   };
-  // The second session began first: what it says first of its tag counts, which looks like an earlier value.
+  // The second session began first, so its first metadata of the tag counts, on a value that looks like an
+  // earlier one.
   const tbq::MemoryFile file(
       bytes::record(bytes::version(2e9)) + tensor(2e9, "scalars") + bytes::record(bytes::version(1e9)) +
       bytes::record(bytes::scalar("a", 6, 0.5F, 1e9)) + tensor(1e9, "scalars") + tensor(1e9, "mesh"));

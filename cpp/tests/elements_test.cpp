@@ -1,3 +1,4 @@
+// Tests CSV lines of array elements.
 #include "text/elements.hpp"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// Tests the writer's half of the core: encoded events, statuses and notes of EventBuffer, histograms, last
+// steps.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -18,7 +20,7 @@ namespace {
 
 Bytes bytes_of(const Chunk& chunk) { return {chunk.data.get(), chunk.size}; }
 
-// The payloads of a chunk, every CRC checked.
+// The payloads of a chunk; checks every CRC.
 std::vector<Bytes> payloads(Bytes records) {
   std::vector<Bytes> all;
   Cursor cursor(records);
@@ -95,12 +97,12 @@ TEST(tensor_styles_keep_the_value) {
   CHECK(tensors.size() == 4);
   CHECK(load_le<float>(find(tensors[0], 5).bytes.data()) == 0.25f);
   CHECK(load_le<double>(find(tensors[1], 6).bytes.data()) == 0.1);
-  uint64_t whole = 0;
-  CHECK(Cursor(find(tensors[2], 10).bytes).varint(whole) && static_cast<int64_t>(whole) == big);
-  CHECK(Cursor(find(tensors[3], 10).bytes).varint(whole) && static_cast<int64_t>(whole) == -1);
+  uint64_t integer = 0;
+  CHECK(Cursor(find(tensors[2], 10).bytes).varint(integer) && static_cast<int64_t>(integer) == big);
+  CHECK(Cursor(find(tensors[3], 10).bytes).varint(integer) && static_cast<int64_t>(integer) == -1);
 }
 
-TEST(steps_that_do_not_move_are_told_once_a_tag) {
+TEST(steps_that_do_not_advance_are_reported_once_per_tag) {
   EventBuffer buffer({});
   const Scalar loss{"loss", ScalarStyle::simple, 1, 0, {}};
   const Scalar acc{"acc", ScalarStyle::simple, 1, 0, {}};
@@ -130,7 +132,7 @@ TEST(another_session_may_begin_at_any_step) {
   CHECK(buffer.notes().empty());
 }
 
-TEST(first_step_behind_an_existing_run_is_told) {
+TEST(a_first_step_before_the_end_of_an_existing_run_is_reported) {
   EventBuffer buffer({});
   buffer.expect_after(100);
   CHECK(buffer.scalar({"a", ScalarStyle::simple, 1, 0, {}}, {1, 0, false}) == kWake);
@@ -146,9 +148,9 @@ TEST(limits_flush_by_size_and_count_and_wait_or_drop_past_the_end) {
   CHECK(buffer.scalar(loss, {1, step++, true}) == kWake);
   while (buffer.pending_bytes() < 60) CHECK(buffer.scalar(loss, {1, step++, true}) == kOk);
   CHECK(buffer.scalar(loss, {1, step++, true}) == kFull);
-  CHECK(buffer.scalar(loss, {1, step++, true}) == kOk);  // told once until it is taken
+  CHECK(buffer.scalar(loss, {1, step++, true}) == kOk);  // reported once until the records are swapped out
   while (buffer.pending_bytes() <= 260) CHECK(buffer.scalar(loss, {1, step++, true}) == kOk);
-  for (int i = 0; i < 3; ++i) CHECK(buffer.scalar(loss, {1, step++, true}) == kOver);  // taken all the same
+  for (int i = 0; i < 3; ++i) CHECK(buffer.scalar(loss, {1, step++, true}) == kOver);  // appended anyway
   CHECK(buffer.pending_bytes() > 300 && buffer.dropped() == 0);
   CHECK(buffer.swap_out().events == static_cast<size_t>(step - 1));
   buffer.drop_past_limit(true);
@@ -158,7 +160,7 @@ TEST(limits_flush_by_size_and_count_and_wait_or_drop_past_the_end) {
   const Chunk chunk = buffer.swap_out();
   CHECK(payloads(bytes_of(chunk)).size() == chunk.events);
   const std::string large(1000, 'x');
-  CHECK(buffer.value("image", 0x22, large, {}, {1, 1, true}) == (kWake | kFull));  // alone, any size is taken
+  CHECK(buffer.value("image", 0x22, large, {}, {1, 1, true}) == (kWake | kFull));  // empty, it takes any size
   buffer.drop_past_limit(false);
   CHECK(buffer.scalar(loss, {1, step++, true}) == kOver);
 
@@ -195,7 +197,7 @@ TEST(a_closed_buffer_takes_nothing) {
   CHECK(buffer.swap_out().size == 0);
 }
 
-TEST(whole_records_counts_only_whole_ones) {
+TEST(whole_records_counts_only_complete_records) {
   std::string records;
   std::vector<size_t> ends = {0};
   for (const size_t size : {0, 1, 100, 7}) {

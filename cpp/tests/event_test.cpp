@@ -1,3 +1,4 @@
+// Tests the walk of events and tensors with one number.
 #include "event/event.hpp"
 
 #include <cmath>
@@ -23,7 +24,7 @@ std::string_view part(const std::string& payload, tbq::Range range) {
 
 }  // namespace
 
-TEST(an_event_tells_where_its_values_lie) {
+TEST(the_walk_finds_the_values_of_an_event) {
   const std::string tensor = bytes::tensor(1, bytes::of(2.5F));
   const std::string payload = bytes::event(
       5.5, -3,
@@ -73,13 +74,13 @@ TEST(a_session_log_starts_a_session_only_when_it_says_so) {
 }
 
 TEST(metadata_is_read_or_refused) {
-  tbq::TagMetadata found;
+  tbq::TagMetadata metadata;
   const std::string held = bytes::message(1, bytes::message(1, "text") + bytes::message(2, "content")) +
                            bytes::message(2, "name") + bytes::message(3, "words") + bytes::number(4, 2);
-  CHECK(tbq::parse_metadata(bytes::view(held), found));
-  CHECK(found.plugin == "text" && found.display_name == "name" && found.description == "words");
-  CHECK(found.data_class == 2);
-  CHECK(!tbq::parse_metadata(bytes::view(held.substr(0, held.size() - 1)), found));
+  CHECK(tbq::parse_metadata(bytes::view(held), metadata));
+  CHECK(metadata.plugin == "text" && metadata.display_name == "name" && metadata.description == "words");
+  CHECK(metadata.data_class == 2);
+  CHECK(!tbq::parse_metadata(bytes::view(held.substr(0, held.size() - 1)), metadata));
 }
 
 TEST(a_tensor_of_one_number_is_a_scalar) {
@@ -101,14 +102,14 @@ TEST(a_tensor_of_one_number_is_a_scalar) {
   CHECK(!value(bytes::number(1, 1) + bytes::message(2, bytes::number(3, 1))).valid);  // unknown rank
   CHECK(!value("\x08").valid);
   const std::string mixed = bytes::number(1, 1) + bytes::message(5, bytes::of(1.0F)) + bytes::fixed(5, 4.0F);
-  CHECK(!value(mixed).valid && !value(mixed).slot);                       // two numbers for one
+  CHECK(!value(mixed).valid && !value(mixed).slot);                       // two numbers instead of one
   CHECK(value(bytes::number(1, 1) + bytes::number(7, 5)).value == 0);     // a list of another dtype
   CHECK(value(bytes::number(1, 6) + bytes::number(7, 300)).value == 44);  // int8 keeps its low bits
   CHECK(!value(bytes::number(1, 1) + bytes::message(5, "12345")).valid);
 }
 
 TEST(a_group_is_skipped_however_long_it_is) {
-  // In memory and in a file, beside 2 MiB: inside the group, and after it.
+  // In memory and in a file, next to 2 MiB: inside the group, and after it.
   const std::string much(size_t{2} << 20, 'x');
   const auto with_group = [](const std::string& inside) {
     return std::string("\xfb\x07") + inside + "\xfc\x07";  // field 127
@@ -134,7 +135,7 @@ TEST(a_group_is_skipped_however_long_it_is) {
     for (tbq::Field field; cursor.field(field);) ++fields;
     CHECK(cursor.empty() && fields > 3);
   }
-  // What is malformed for one of them is so for the other.
+  // Both walks must agree on what is malformed.
   for (const std::string& wrong :
        {std::string("\xfb\x07"), with_group(std::string("\x00\x01", 2)), with_group("\x0c"),
         std::string("\xfb\x07\x0c"), std::string("\xfc\x07"), with_group("\x0e")}) {

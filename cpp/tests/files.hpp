@@ -1,4 +1,4 @@
-// A file that goes when the test does.
+// A temporary file that is removed at the end of its test.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// A bit flipped anywhere in a large record: its row is still there, or the damage is told of, whatever is
-// asked for.
+// Flips each bit of a large record: whatever is asked for, its row is still returned, or the damage is
+// reported.
 #include <algorithm>
 #include <vector>
 
@@ -16,13 +16,13 @@ using namespace bytes;
 
 struct Log {
   std::string bytes = record(version(1e9));
-  std::vector<std::pair<size_t, size_t>> large;  // where the records over 4 KiB lie
+  std::vector<std::pair<size_t, size_t>> large;  // the positions of records over 4 KiB
   int64_t step = 0;
 
   void add(std::string_view rest) {
-    const std::string made = record(event(1e9, ++step, rest));
-    if (made.size() > tbq::kLargeRecord + tbq::kOverhead) large.emplace_back(bytes.size(), made.size());
-    bytes += made;
+    const std::string framed = record(event(1e9, ++step, rest));
+    if (framed.size() > tbq::kLargeRecord + tbq::kOverhead) large.emplace_back(bytes.size(), framed.size());
+    bytes += framed;
   }
 };
 
@@ -46,8 +46,8 @@ std::string strings(std::string_view tag, size_t size, std::string_view plugin) 
 }
 std::string number_of(std::string_view tag) { return message(1, message(1, tag) + fixed(2, 0.5F)); }
 
-// Every way of writing a value that may be large, with names that are one bit apart. Only `first` of all do
-// tensors carry their plugin.
+// Every way of writing a value that may be large, with names that are one bit apart. Tensors carry their
+// plugin only if `first` is set.
 std::vector<std::string> forms(size_t size, bool first) {
   return {message(5, image("i/0", size)),
           message(5, image("i/1", size)),
@@ -74,7 +74,7 @@ tbq::DecodeOptions asked(tbq::Kinds kinds) {
 
 bool is_told(const tbq::Result& result) { return !result.files[0].faults.empty(); }
 
-// Decodes the log with a bit of `record` flipped; want the rows of `sound`, or a fault.
+// Decodes the log with a bit of `record` flipped; wants the rows of `sound`, or a fault.
 void check_flip(const Log& log, size_t offset, int bit, const tbq::DecodeOptions& options,
                 const Rows& sound) {
   std::string content = log.bytes;
@@ -96,7 +96,7 @@ void check_flips(const Log& log, const tbq::DecodeOptions& options) {
   }
 }
 
-// Each form once as a large record, after small ones that say all there is to know of tags.
+// Each form once as a large record, after small records that introduce all tags.
 void check_forms(const tbq::DecodeOptions& options) {
   for (const std::string& form : forms(kLarge, false)) {
     Log log;
@@ -110,18 +110,18 @@ void check_forms(const tbq::DecodeOptions& options) {
 
 }  // namespace
 
-TEST(a_flipped_bit_takes_no_row_of_one_kind_without_a_word) {
+TEST(a_flipped_bit_hides_no_row_of_one_kind_without_a_report) {
   for (const tbq::Kind kind : {tbq::Kind::scalars, tbq::Kind::images}) check_forms(asked(tbq::bit(kind)));
 }
 
-TEST(a_flipped_bit_takes_no_row_of_one_tag_without_a_word) {
+TEST(a_flipped_bit_hides_no_row_of_one_tag_without_a_report) {
   tbq::DecodeOptions options = asked(tbq::bit(tbq::Kind::images));
   options.select = [](uint32_t, std::string_view tag) { return tag == "i/1" || tag == "t/1"; };
   check_forms(options);
 }
 
-// The first record of a tag, and one of a tag whose other values are of another kind.
-TEST(nothing_is_passed_over_before_its_tag_is_known) {
+// The first record of a tag, and a record of a tag whose other values have another kind.
+TEST(no_record_is_skipped_before_its_tag_is_known) {
   Log log;
   log.add(message(5, number_of("loss")));
   log.add(message(5, histogram("h", kSmall)));
@@ -131,8 +131,8 @@ TEST(nothing_is_passed_over_before_its_tag_is_known) {
   check_flips(log, asked(tbq::bit(tbq::Kind::images)));
 }
 
-// What a part knows is what the parts before it know.
-TEST(parts_tell_of_the_damage_that_the_whole_file_tells_of) {
+// A part knows what the parts before it know.
+TEST(parts_report_the_same_damage_as_the_entire_file) {
   Log log;
   for (int round = 0; round < 2; ++round) {
     for (const std::string& form : forms(kLarge, round == 0)) log.add(form);
@@ -143,19 +143,19 @@ TEST(parts_tell_of_the_damage_that_the_whole_file_tells_of) {
       content[begin + size / 2] ^= 4;
       const tbq::MemoryFile file(content);
       tbq::DecodeOptions options = asked(tbq::bit(kind));
-      const tbq::Result whole = tbq::decode({{file.path(), 0}}, options);
+      const tbq::Result at_once = tbq::decode({{file.path(), 0}}, options);
       options.threads = 4;
       options.split = 1;
       const tbq::Result parts = tbq::decode({{file.path(), 0}}, options);
-      CHECK(rows_of(parts, file) == rows_of(whole, file));
-      CHECK(std::ranges::equal(parts.files[0].faults, whole.files[0].faults, {}, &tbq::Fault::offset,
+      CHECK(rows_of(parts, file) == rows_of(at_once, file));
+      CHECK(std::ranges::equal(parts.files[0].faults, at_once.files[0].faults, {}, &tbq::Fault::offset,
                                &tbq::Fault::offset));
     }
   }
 }
 
-// Passed over, but for the first one of a tag.
-TEST(what_is_known_and_not_wanted_is_not_read) {
+// All of them are skipped, except the first record of a tag.
+TEST(records_of_known_unwanted_tags_are_not_read) {
   Log log;
   for (int i = 0; i < 50; ++i) log.add(message(5, image("i", 20000) + histogram("h", 20000)));
   log.add(message(5, number_of("loss")));

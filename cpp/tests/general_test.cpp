@@ -1,4 +1,4 @@
-// Fast paths against the general way: whatever general_only switches off must change nothing.
+// Compares the fast paths with the general path: general_only must not change any result.
 #include <string>
 #include <vector>
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kSteps = 60;
 
-// Scalars of both makes, histograms, images and texts, each the same but for its numbers, and a few that are
-// not.
+// Scalars in both encodings, histograms, images and texts that differ only in their numbers, and a few
+// others.
 std::string log_of_all() {
   const auto histogram = [](int step, uint64_t bins) {
     std::string numbers;
@@ -55,7 +55,7 @@ tbq::Result decode(const tbq::MemoryFile& file, bool general_only) {
 
 }  // namespace
 
-TEST(fast_paths_decode_what_the_general_way_does) {
+TEST(fast_paths_decode_like_the_general_path) {
   const tbq::MemoryFile file(log_of_all());
   const tbq::Result fast = decode(file, false);
   const tbq::Result general = decode(file, true);
@@ -71,7 +71,7 @@ TEST(fast_paths_decode_what_the_general_way_does) {
   CHECK(columns(fast) == 3 * kSteps && columns(general) == 0);
 }
 
-TEST(fast_paths_rewrite_what_the_general_way_does) {
+TEST(fast_paths_rewrite_like_the_general_path) {
   const tbq::MemoryFile file(log_of_all());
   const tbq::Result survey = decode(file, false);
   for (int way = 0; way < 6; ++way) {

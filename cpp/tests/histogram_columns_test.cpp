@@ -1,3 +1,4 @@
+// Tests the columns of histograms and the rows of blobs.
 #include <cstring>
 #include <vector>
 
@@ -27,11 +28,11 @@ std::vector<uint8_t> tensor(uint8_t rows, double first) {
 
 }  // namespace
 
-TEST(columns_take_only_what_is_exactly_k_by_3_doubles) {
+TEST(columns_take_only_tensors_of_k_by_3_doubles) {
   tbq::HistogramColumns columns;
   const auto good = tensor(4, 1);
   CHECK(columns.numbers(good).size() == 96);
-  CHECK(columns.numbers(good).size() == 96);  // now by its head alone
+  CHECK(columns.numbers(good).size() == 96);  // now recognised by its head alone
   CHECK(columns.numbers(tensor(30, 1)).size() == 720);
   auto four_wide = good;
   four_wide[11] = 0x04;
@@ -40,7 +41,7 @@ TEST(columns_take_only_what_is_exactly_k_by_3_doubles) {
   floats[1] = 0x01;
   CHECK(columns.numbers(floats).empty());
   auto more_after = good;
-  more_after.insert(more_after.end(), {0x08, 0x01});  // another dtype, and the last one counts
+  more_after.insert(more_after.end(), {0x08, 0x01});  // another dtype; the last one counts
   CHECK(columns.numbers(more_after).empty());
   auto cut = good;
   cut.pop_back();
@@ -49,7 +50,7 @@ TEST(columns_take_only_what_is_exactly_k_by_3_doubles) {
   CHECK(columns.numbers(tensor(0, 1)).empty());
 }
 
-TEST(numbers_lie_in_three_columns_whatever_the_rows_widths) {
+TEST(numbers_are_in_three_columns_whatever_the_widths_of_rows) {
   tbq::HistogramColumns columns;
   tbq::Pool pool;
   std::vector<std::pair<tbq::BlobRow, double>> rows;

@@ -1,3 +1,4 @@
+// Tests tensors and the tables of every kind.
 #include "tables/kinds.hpp"
 
 #include <bit>
@@ -104,7 +105,7 @@ TEST(tensor_half_bits_of_torch) {
   CHECK(at(0) == 0x3e00 && at(1) == 0x3e00 && at(2) == 0x7bff && at(3) == 0x0001);
 }
 
-TEST(tables_have_a_maker_each) {
+TEST(each_table_has_a_maker) {
   for (const std::string& name : tbq::table_names()) {
     tbq::Result result;
     ArrowArrayStream stream{};
@@ -123,7 +124,7 @@ TEST(tables_have_a_maker_each) {
 
 namespace {
 
-// How many rows of a table are made of a file with these columns.
+// The number of rows that a table of the file has, with these columns.
 int64_t rows_of(const TestFile& file, const char* name, const std::vector<std::string>* columns) {
   const tbq::TableKind& table = *tbq::table_kind(name);
   tbq::DecodeOptions options;
@@ -164,7 +165,7 @@ TEST(a_damaged_value_is_lost_whatever_its_columns) {
   CHECK(rows_of(file, "images", &keys) == 3);
 }
 
-TEST(columns_of_bytes_that_are_wrong) {
+TEST(rows_of_malformed_values_do_not_depend_on_the_columns) {
   std::mt19937 random(1);
   const std::string texts =
       number(1, 7) + shape({3}) + held(8, "1") + held(8, "2") + held(8, std::string(6000, 'x'));
@@ -196,7 +197,7 @@ TEST(the_limit_of_a_text_tensor_holds_past_128_mib) {
   std::string head = number(1, 7) + held(2, dims);
   for (int i = 0; i < 65535; ++i) head += held(8, "");
   const size_t size = size_t{1} << 27;
-  const size_t filled = size - head.size() - 5;  // the last text fills it up: a key and four bytes of length
+  const size_t filled = size - head.size() - 5;  // the last text fills the rest: key, four bytes of length
   head += varint(8 << 3 | 2) + varint(filled);
   CHECK(head.size() + filled == size);
   const std::unique_ptr<uint8_t, void (*)(void*)> payload(static_cast<uint8_t*>(std::calloc(size, 1)),
@@ -225,7 +226,7 @@ TEST(the_limit_of_a_text_tensor_holds_past_128_mib) {
 }
 
 TEST(a_histograms_statistics_do_not_depend_on_the_columns_that_are_wanted) {
-  // Limits that are no doubles, before a statistic.
+  // Limits that are not doubles, before a statistic.
   const std::string bad = held(6, "1234567") + varint(2 << 3 | 1) + std::string(8, '\x40');
   tbq::Result result;
   result.series.emplace_back();

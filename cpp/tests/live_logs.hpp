@@ -1,4 +1,4 @@
-// What tests of following share: logs that grow, and rows counted as a store gives them.
+// Shared by the tests of following: logs that grow, and the rows of a store, counted.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace {
 
 using tbq::FileChange;
 using tbq::Stretches;
-// Run, tag, step and value of each row, and how often it is there.
+// Run, tag, step and value of each row, and how often the row occurs.
 using CountedRows = std::map<std::tuple<std::string, std::string, int64_t, double>, int>;
 
 void add_rows(CountedRows& rows, const tbq::Result& result, const std::vector<std::string>& runs) {
@@ -35,11 +35,11 @@ CountedRows counted_rows(const tbq::Result& result, const std::vector<std::strin
 }
 
 tbq::DecodeOptions options(tbq::Restarts restarts = tbq::Restarts::resume) {
-  tbq::DecodeOptions made;
-  made.kinds = tbq::bit(tbq::Kind::scalars);
-  made.restarts = restarts;
-  made.threads = 2;
-  return made;
+  tbq::DecodeOptions chosen;
+  chosen.kinds = tbq::bit(tbq::Kind::scalars);
+  chosen.restarts = restarts;
+  chosen.threads = 2;
+  return chosen;
 }
 
 std::string log(int first, int last, double wall) {
@@ -53,14 +53,14 @@ std::string more(int first, int last, double wall) {
   return log(first, last, wall).substr(bytes::record(bytes::version(wall)).size());
 }
 
-// What is new, and is not given again.
+// Returns the next update and confirms it.
 std::shared_ptr<tbq::Update> next_update(tbq::Store& store, bool rows = true, uint64_t most = UINT64_MAX) {
   std::shared_ptr<tbq::Update> update = store.poll(rows, most);
   store.taken(*update);
   return update;
 }
 
-// What a store gave so far.
+// Everything that a store returned so far.
 class Following {
  public:
   explicit Following(tbq::DecodeOptions asked) : options_(asked), store_(asked) {}

@@ -1,3 +1,4 @@
+// Tests that a stop or a failure at any moment loses nothing of a followed log.
 #include <chrono>
 #include <new>
 #include <stdexcept>
@@ -8,7 +9,7 @@
 #include "live/watched_paths.hpp"
 #include "tests/live_logs.hpp"
 
-TEST(what_was_stopped_goes_on_with_the_next_poll) {
+TEST(a_stopped_poll_continues_with_the_next) {
   const TestFile file(log(0, 100, 10));
   bool fails = true;
   tbq::DecodeOptions asked = options();
@@ -53,7 +54,7 @@ TEST(a_crew_is_stopped_wherever_it_works) {
   for (const unsigned threads : {0U, 2U}) {
     tbq::Crew crew;
     int ticks = 0;
-    // A job that ends only when it is told to.
+    // A job that ends only when it is asked to stop.
     const auto wait = [&](unsigned, size_t) {
       while (!crew.stop().is_set()) std::this_thread::yield();
     };
@@ -75,7 +76,7 @@ TEST(a_crew_is_stopped_wherever_it_works) {
   }
 }
 
-TEST(an_update_is_given_until_it_is_taken) {
+TEST(an_update_is_returned_until_it_is_confirmed) {
   const TestFile file(log(0, 5, 10));
   tbq::Store store(options());
   store.set_files({"a"}, {{file.path(), 0}});
@@ -86,12 +87,12 @@ TEST(an_update_is_given_until_it_is_taken) {
   store.taken(*first);
   CHECK(!store.has_update());
   const std::shared_ptr<tbq::Update> second = store.poll();
-  store.taken(*first);  // once more: it is not this one
+  store.taken(*first);  // a second time: it is no longer the current update
   CHECK(second->added.scalar_rows() == 4 && store.poll() == second);
 }
 
 TEST(a_stop_at_any_moment_loses_nothing) {
-  // Damage that is searched past, an unfinished record, a large one, and a plugin that is known late.
+  // Damage to search past, an unfinished record, a large record, and a plugin that is known late.
   using namespace bytes;
   const std::string text = message(8, std::string(6000, 't'));
   const auto tensor = [](double wall, int64_t step, const std::string& more) {
@@ -115,7 +116,7 @@ TEST(a_stop_at_any_moment_loses_nothing) {
       tbq::LiveReader reader(asked);
       CountedRows rows;
       uint64_t retracted = 0;
-      // Reads and delivers, unless it is stopped when it asks for the n-th time.
+      // Reads and delivers, unless it is stopped at its n-th question.
       const auto poll = [&](int n) {
         tbq::StopFlag stop;
         stop.look_by(
@@ -130,14 +131,14 @@ TEST(a_stop_at_any_moment_loses_nothing) {
         for (const auto& job : jobs) run.read_ahead(reader, stop, job);
         if (!stop.is_set()) run.read(reader, stop);
         if (stop.is_set()) return false;
-        tbq::RunsUpdate made;
-        run.update(reader, {false, nullptr}, made);
+        tbq::RunsUpdate update;
+        run.update(reader, {false, nullptr}, update);
         run.commit();
         tbq::Result result;
-        made.rows->finish();
-        tbq::append_rows(result, *made.rows);
+        update.rows->finish();
+        tbq::append_rows(result, *update.rows);
         add_rows(rows, result, {"a"});
-        for (const tbq::RetractedRow& row : made.retracted) {
+        for (const tbq::RetractedRow& row : update.retracted) {
           if (row.kind != tbq::Kind::scalars) continue;
           ++retracted;
           const auto found = rows.find({row.run, row.tag, row.step, row.value});
@@ -150,12 +151,12 @@ TEST(a_stop_at_any_moment_loses_nothing) {
       run.set_files({{file.path(), 0}});
       CHECK(poll(-1));
       file.write(replaced ? log(0, 2, 99) + then.substr(first.size()) : then);
-      const bool whole = poll(moment);
-      stopped += whole ? 0 : 1;
-      if (!whole) CHECK(poll(-1));
+      const bool completed = poll(moment);
+      stopped += completed ? 0 : 1;
+      if (!completed) CHECK(poll(-1));
       const CountedRows want = counted_rows(tbq::decode({{file.path(), 0}}, asked), {"a"});
       CHECK(rows == want && (replaced || retracted == 0));
-      if (whole) break;
+      if (completed) break;
     }
     CHECK(stopped > 10);
   }
@@ -168,9 +169,9 @@ TEST(directories_that_change_are_noticed_at_any_moment) {
   tbq::WatchedPaths watched;
   CHECK(!watched.changed());
   watched.set({root.string()});
-  CHECK(watched.changed());  // it is new
+  CHECK(watched.changed());  // the path is new
   for (int i = 0; i < 100; ++i) {
-    fs::create_directory(root / std::to_string(i));  // within one tick of the clock of the file system
+    fs::create_directory(root / std::to_string(i));  // within one tick of the file system's clock
     CHECK(watched.changed());
     watched.set({root.string()});
   }

@@ -1,10 +1,11 @@
+// Tests following a log: files that grow, are replaced, merge, restart and disappear.
 #include <random>
 
 #include "decode/delivered.hpp"
 #include "live/store.hpp"
 #include "tests/live_logs.hpp"
 
-TEST(stretches_without_others) {
+TEST(stretches_are_subtracted) {
   CHECK((tbq::minus({{0, 10}}, {}) == Stretches{{0, 10}}));
   CHECK((tbq::minus({}, {{0, 10}}).empty()));
   CHECK((tbq::minus({{0, 10}}, {{0, 10}}).empty()));
@@ -13,7 +14,7 @@ TEST(stretches_without_others) {
   CHECK((tbq::minus({{2, 4}, {6, 8}, {9, 12}}, {{0, 1}, {4, 6}, {10, 11}}) ==
          Stretches{{2, 4}, {6, 8}, {9, 10}, {11, 12}}));
   CHECK((tbq::minus({{0, 2}, {2, 5}}, {{1, 3}}) == Stretches{{0, 1}, {3, 5}}));
-  // All sets of rows below eight, against bits.
+  // Compares all sets of rows below eight with bit operations.
   const auto stretches_of = [](unsigned bits) {
     Stretches out;
     for (unsigned row = 0; row < 8; ++row) {
@@ -56,12 +57,12 @@ TEST(parts_are_merged_before_there_are_many) {
     most = std::max(most, parts.size());
   }
   CHECK(most < 40);
-  CHECK(merged_bytes < uint64_t{5000} * 100 * 20);  // each byte is read again a few times
+  CHECK(merged_bytes < uint64_t{5000} * 100 * 20);  // each byte is read only a few times again
   CHECK(parts.front()->begin == 0 && parts.back()->stopped == 500'000);
   for (size_t i = 1; i < parts.size(); ++i) CHECK(parts[i]->begin == parts[i - 1]->stopped);
 }
 
-TEST(a_file_that_grows_is_read_on) {
+TEST(a_growing_file_is_continued) {
   const std::string data = log(0, 30, 10);
   TestFile file("");
   Following following(options());
@@ -75,7 +76,7 @@ TEST(a_file_that_grows_is_read_on) {
   CHECK(following.poll({"a"}, {{file.path(), 0}}).empty());
 }
 
-TEST(much_that_is_new_is_read_in_pieces) {
+TEST(many_new_bytes_are_read_in_pieces) {
   const std::string data = log(0, 300, 10);
   const TestFile first(data), second(log(0, 50, 10) + "damage" + more(50, 90, 10)), third(log(0, 9, 10));
   const std::vector<tbq::FileSpec> files{{first.path(), 0}, {second.path(), 0}, {third.path(), 1}};
@@ -92,7 +93,7 @@ TEST(much_that_is_new_is_read_in_pieces) {
       CHECK(following.poll({"a", "b"}, files, most).empty());
     }
   }
-  // None of them is forgotten while another one grows as fast as it is read.
+  // No run is forgotten while another run grows as fast as it is read.
   tbq::Store store(options());
   const TestFile grows(log(0, 10, 10));
   store.set_files({"a", "b"}, {{grows.path(), 0}, {third.path(), 1}});
@@ -107,7 +108,7 @@ TEST(much_that_is_new_is_read_in_pieces) {
   CHECK(from_other > 0);
 }
 
-TEST(what_became_of_a_file) {
+TEST(changes_of_a_file_are_reported) {
   const TestFile file(log(0, 5, 10));
   Following following(options());
   const std::vector<tbq::FileSpec> files{{file.path(), 0}};
@@ -118,7 +119,7 @@ TEST(what_became_of_a_file) {
   CHECK((following.poll({"a"}, files) == Changes{FileChange::grown} && following.retracted == 0));
   file.write(log(0, 3, 10));
   CHECK((following.poll({"a"}, files) == Changes{FileChange::replaced} && following.retracted == 9));
-  file.write(log(0, 50, 77));  // longer, but another one
+  file.write(log(0, 50, 77));  // longer, but another file
   CHECK((following.poll({"a"}, files) == Changes{FileChange::replaced} && following.retracted == 3));
   CHECK((following.poll({}, {}) == Changes{FileChange::gone} && following.retracted == 50));
   CHECK((following.poll({"b"}, files) == Changes{FileChange::added}));
@@ -129,17 +130,17 @@ TEST(what_became_of_a_file) {
   CHECK((following.poll({"b"}, files) == Changes{FileChange::replaced} && following.retracted == 0));
 }
 
-TEST(a_restart_retracts_what_it_overtook) {
+TEST(a_restart_retracts_the_rows_it_replaces) {
   const TestFile first(log(0, 10, 10)), second(log(7, 8, 100));
   Following following(options());
   following.poll({"a"}, {{first.path(), 0}});
   following.poll({"a"}, {{first.path(), 0}, {second.path(), 0}});
   CHECK(following.retracted == 3);
-  following.poll({"a"}, {{first.path(), 0}});  // and what comes back is new
+  following.poll({"a"}, {{first.path(), 0}});  // a file that comes back is new
   CHECK(following.retracted == 1);
 }
 
-TEST(whatever_happens_a_store_has_what_decode_gives) {
+TEST(a_store_always_has_the_rows_of_decode) {
   std::mt19937 random(1);
   const auto below = [&](unsigned count) { return static_cast<int>(random() % count); };
   for (const auto policy :
@@ -158,7 +159,7 @@ TEST(whatever_happens_a_store_has_what_decode_gives) {
           break;
         case 1:
           data.resize(static_cast<size_t>(below(static_cast<unsigned>(data.size()) + 1)));
-          data += bytes::record(bytes::version(wall));  // no two contents of one size are alike
+          data += bytes::record(bytes::version(wall));  // different contents never have the same size
           break;
         case 2:
           data = log(0, below(12), wall);
@@ -186,7 +187,7 @@ TEST(whatever_happens_a_store_has_what_decode_gives) {
   }
 }
 
-TEST(copies_are_ordered_by_the_names_of_what_they_stand_for) {
+TEST(copies_are_ordered_by_the_names_of_their_originals) {
   TestFile one(log(0, 20, 10));
   TestFile other(log(12, 15, 10));
   const TestFile& low = one.path() < other.path() ? one : other;
@@ -197,7 +198,7 @@ TEST(copies_are_ordered_by_the_names_of_what_they_stand_for) {
     tbq::Store store(options(tbq::Restarts::tensorboard));
     store.set_files({"a"}, {spec(one), spec(other)});
     store.poll(false);
-    // What the later name logged at step 12 hides the rest of the earlier one.
+    // Step 12 of the file with the later name hides the rest of the earlier file.
     const bool other_is_later = (&other == &low) == reversed;
     CHECK(store.everything(tbq::kEveryKind).scalar_rows() == (other_is_later ? 15U : 20U));
     tbq::DecodeOptions asked = options(tbq::Restarts::tensorboard);
@@ -205,10 +206,10 @@ TEST(copies_are_ordered_by_the_names_of_what_they_stand_for) {
   }
 }
 
-TEST(a_poll_without_rows_gives_none_and_knows_all) {
+TEST(a_poll_without_rows_returns_none_but_reads_all) {
   TestFile one(log(0, 20, 10));
   TestFile other(log(0, 20, 10));
-  const TestFile& first = one.path() < other.path() ? one : other;  // TensorBoard's order is that of paths
+  const TestFile& first = one.path() < other.path() ? one : other;  // TensorBoard orders files by path
   TestFile& second = one.path() < other.path() ? other : one;
   second.write(log(12, 15, 100));
   tbq::Store store(options(tbq::Restarts::tensorboard));
@@ -234,11 +235,11 @@ TEST(a_poll_without_rows_gives_none_and_knows_all) {
   CHECK(next_update(store, false)->retracted.empty() && store.everything(tbq::kEveryKind).scalar_rows() == 0);
 }
 
-TEST(a_file_that_changed_in_its_place_and_grew_is_read_anew) {
-  // A bit that turns before the end, or in the header that follows what is settled, while more is appended.
+TEST(a_file_that_was_overwritten_and_grew_is_read_from_its_start) {
+  // A bit flips before the end, or in the header after the settled bytes, while more is appended.
   std::string data = log(0, 20, 10);
   const size_t settled = data.size();
-  data += more(20, 22, 10).substr(0, 30);  // the record after it is not finished
+  data += more(20, 22, 10).substr(0, 30);  // the next record is unfinished
   for (const size_t place : {settled - 1, settled - 40, settled + 3, size_t{20}}) {
     const TestFile file(data);
     Following following(options());
@@ -250,7 +251,7 @@ TEST(a_file_that_changed_in_its_place_and_grew_is_read_anew) {
   }
 }
 
-TEST(pieces_of_a_large_file_are_what_the_whole_is) {
+TEST(pieces_of_a_large_file_give_the_same_rows) {
   for (const uint64_t split : {uint64_t{1}, uint64_t{100}, uint64_t{1000}}) {
     tbq::DecodeOptions asked = options();
     asked.threads = 3;
@@ -262,19 +263,19 @@ TEST(pieces_of_a_large_file_are_what_the_whole_is) {
     following.poll({"a"}, {{file.path(), 0}});
     file.write(data + log(50, 150, 500));
     following.poll({"a"}, {{file.path(), 0}});
-    CHECK(following.retracted == 50 || following.retracted == 49);  // one of them may be the damaged one
+    CHECK(following.retracted == 50 || following.retracted == 49);  // one of the rows may be the damaged one
   }
 }
 
-TEST(a_tag_that_is_called_as_a_pattern_hides_the_others) {
+TEST(an_exact_tag_name_wins_over_a_pattern) {
   tbq::Exactly exactly;
   exactly.is_pattern = [](const std::string& tag) { return tag == "l[o]ss"; };
   exactly.hidden = [](tbq::Kind, const std::vector<std::string>& tags) {
-    std::vector<std::string> others;
+    std::vector<std::string> other_tags;
     for (const std::string& tag : tags) {
-      if (tag != "l[o]ss") others.push_back(tag);
+      if (tag != "l[o]ss") other_tags.push_back(tag);
     }
-    return others;
+    return other_tags;
   };
   tbq::Store store(options(), exactly);
   const TestFile first(log(0, 5, 10)), second(log(0, 3, 10)), third("");
@@ -315,7 +316,7 @@ TEST(the_last_row_of_each_series) {
   CHECK(latest[0].count == 10 && latest[0].step == 9 && latest[0].value == 9 && latest[0].wall_time == 19);
   CHECK(latest[0].earlier_step == 6 && latest[0].earlier_wall_time == 16 && latest[0].takeovers.empty());
   CHECK(store.run(0).latest(50)[0].earlier_step == 0);
-  // A session that takes over: steps from 7 on are its own, and speed is measured within it.
+  // A session that takes over from step 7 on; speed is measured within it.
   store.set_files({"a"}, {{first.path(), 0}, {second.path(), 0}});
   next_update(store);
   latest = store.run(0).latest(3);

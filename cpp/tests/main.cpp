@@ -1,4 +1,4 @@
-// Runs every TEST; exit code 1 when one fails.
+// Runs every TEST; exits with 1 if one fails.
 #include "tests/check.hpp"
 
 int main() {

@@ -1,4 +1,4 @@
-// Every allocation fails once. A program of its own, since it replaces operator new.
+// Makes every allocation fail once. A separate program, because it replaces operator new.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -18,8 +18,8 @@
 
 namespace {
 
-thread_local int64_t allocations_left = -1;  // the one after them fails; -1: none does
-thread_local size_t allocated = 0;           // bytes, all in all
+thread_local int64_t allocations_left = -1;  // the next allocation after these fails; -1: none fails
+thread_local size_t allocated = 0;           // total bytes
 
 void* allocate(size_t size, size_t alignment) {
   if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
@@ -31,8 +31,8 @@ void* allocate(size_t size, size_t alignment) {
   return memory;
 }
 
-// Calls work() with each of its allocations failing in turn, until one call needs no more than may succeed.
-// work() returns whether it failed.
+// Calls work() repeatedly, with each of its allocations failing in turn, until a call needs no further
+// allocation. work() returns whether it failed.
 template <class Work>
 void fail_each(Work&& work) {
   for (int64_t n = 0;; ++n) {
@@ -71,7 +71,7 @@ tbq::DecodeOptions all_kinds() {
   return options;
 }
 
-// Reads a stream to its end; false, with an errno and a message, where it fails.
+// Reads a stream to its end; false, with an errno and a message, if it fails.
 bool drained(ArrowArrayStream& stream) {
   ArrowSchema schema;
   int error = stream.get_schema(&stream, &schema);
@@ -99,7 +99,7 @@ void* operator new(size_t size) { return allocate(size, 0); }
 void* operator new(size_t size, std::align_val_t alignment) {
   return allocate(size, static_cast<size_t>(alignment));
 }
-// Whoever asks this way can do without.
+// Callers of this form can do without memory.
 void* operator new(size_t size, const std::nothrow_t&) noexcept { return std::malloc(size == 0 ? 1 : size); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
@@ -159,22 +159,22 @@ TEST(decode_throws_whichever_allocation_fails) {
   });
 }
 
-// Scalars by step and value, and how often each was given and not taken back.
-using Given = std::map<std::pair<int64_t, double>, int>;
+// Scalars by step and value, and how often each was delivered and not retracted.
+using RowCounts = std::map<std::pair<int64_t, double>, int>;
 
-void add_update(Given& given, const tbq::Update& update) {
+void add_update(RowCounts& delivered, const tbq::Update& update) {
   for (const tbq::RetractedRow& row : update.retracted) {
-    if (row.kind == tbq::Kind::scalars && --given[{row.step, row.value}] == 0)
-      given.erase({row.step, row.value});
+    if (row.kind == tbq::Kind::scalars && --delivered[{row.step, row.value}] == 0)
+      delivered.erase({row.step, row.value});
   }
   for (const tbq::ScalarBatch& batch : update.added.scalars) {
     size_t rows = 0;
     for (const auto& stretch : batch.stretches) rows += stretch.rows;
-    for (size_t i = 0; i < rows; ++i) ++given[{batch.steps[i], batch.values[i]}];
+    for (size_t i = 0; i < rows; ++i) ++delivered[{batch.steps[i], batch.values[i]}];
   }
 }
 
-TEST(a_poll_gives_everything_once_whichever_allocation_fails) {
+TEST(a_poll_returns_each_row_once_whichever_allocation_fails) {
   using namespace bytes;
   const auto scalars = [](int first, int last, double wall) {
     std::string records = record(version(wall));
@@ -191,12 +191,12 @@ TEST(a_poll_gives_everything_once_whichever_allocation_fails) {
       const int64_t left = std::exchange(allocations_left, -1);
       first.write(before);
       second.write(scalars(3, 6, 5e8));
-      Given given;
+      RowCounts delivered;
       tbq::Store store(options);
       const auto poll = [&] {
         const std::shared_ptr<tbq::Update> update = store.poll(true, UINT64_MAX, true);
         const int64_t later = std::exchange(allocations_left, -1);
-        add_update(given, *update);
+        add_update(delivered, *update);
         store.taken(*update);
         allocations_left = later;
       };
@@ -204,19 +204,19 @@ TEST(a_poll_gives_everything_once_whichever_allocation_fails) {
       std::vector<tbq::FileSpec> files{{first.path(), 0}, {second.path(), 0}, {third.path(), 1}};
       store.set_files(runs, files);
       poll();
-      for (int more = 0; more < (change == 0 ? 4 : 1); ++more) {  // the last of them merges parts
+      for (int more = 0; more < (change == 0 ? 4 : 1); ++more) {  // the last append merges parts
         if (more > 0) poll();
         switch (change) {
           case 0:
             first.write(before + scalars(20, 21 + more, 2e9));
             break;
-          case 1:  // a restart overtakes rows
+          case 1:  // a restart replaces rows
             second.write(scalars(3, 6, 5e8) + scalars(1, 3, 3e9));
             break;
           case 2:  // another file, with damage
             first.write(scalars(2, 4, 7e8) + std::string(50, 'x') + scalars(4, 6, 8e8));
             break;
-          case 3:  // a file, then a run, is gone
+          case 3:  // first a file, then a run, is gone
             files.erase(files.begin());
             break;
           case 4:
@@ -236,11 +236,11 @@ TEST(a_poll_gives_everything_once_whichever_allocation_fails) {
       const int64_t rest = std::exchange(allocations_left, -1);
       store.set_files(runs, files);
       poll();
-      Given want;
+      RowCounts want;
       tbq::Update all;
       all.added = store.everything(tbq::kEveryKind);
       add_update(want, all);
-      CHECK(given == want && !want.empty());
+      CHECK(delivered == want && !want.empty());
       allocations_left = rest;
       return failed;
     });
@@ -254,7 +254,7 @@ TEST(no_exception_leaves_a_callback) {
     ArrowArray array;
     const int error = stream.get_next(&stream, &array);
     CHECK(error != 0 && !array.release);
-    CHECK(stream.get_next(&stream, &array) == error && !array.release);  // and so it stays
+    CHECK(stream.get_next(&stream, &array) == error && !array.release);  // and the stream stays ended
     const std::string message = stream.get_last_error(&stream);
     stream.release(&stream);
     return std::pair(error, message);
@@ -269,8 +269,8 @@ TEST(no_exception_leaves_a_callback) {
   sound.release(&sound);
 }
 
-// What an event says is walked in portions, and no memory is taken for each of its values.
-TEST(values_without_anything_take_no_memory) {
+// An event is walked in portions, and its values take no memory each.
+TEST(empty_values_take_no_memory) {
   using namespace bytes;
   for (const std::string& value : {std::string(), message(1, "a"), message(1, "a") + fixed(9, 0.5F)}) {
     std::string summary;

@@ -1,4 +1,4 @@
-// Memory of parts that are kept for long.
+// Tests the memory of parts that are kept for long.
 #include "live/pack.hpp"
 
 #include "tests/bytes.hpp"
@@ -40,7 +40,7 @@ TEST(steps_that_tags_share_are_kept_once) {
 
 TEST(full_chunks_share_steps_that_outlive_their_series) {
   std::string file = bytes::record(bytes::version(1));
-  constexpr int kSteps = 70000;  // a full chunk, and some
+  constexpr int kSteps = 70000;  // more than one full chunk
   for (int step = 0; step < kSteps; ++step) {
     for (const char* tag : {"a", "b"})
       file += bytes::record(bytes::scalar(tag, step, static_cast<float>(step + tag[0]), 1.0 + step));
@@ -67,8 +67,8 @@ TEST(full_chunks_share_steps_that_outlive_their_series) {
     }
     kept = chunks_of("b");
     for (const auto& entry : packed.tags.all) entry->scalars.release(pool);
-    tbq::Part again;  // in the memory that was given back
-    tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, again);
+    tbq::Part second;  // uses the memory that was returned
+    tbq::decode_part(handle, reader, pool, asked, 0, UINT64_MAX, second);
   }
   const tbq::ScalarSeries& want = part.tags.find("b")->scalars;
   uint64_t row = 0;

@@ -1,3 +1,4 @@
+// Tests the decoding of one part of a file.
 #include "decode/part.hpp"
 
 #include <algorithm>
@@ -35,16 +36,16 @@ std::string image(int64_t step, size_t size) {
 
 }  // namespace
 
-TEST(a_part_holds_the_records_that_start_in_it) {
-  const std::string one = bytes::record(bytes::scalar("a", 1, 1.0F));
-  const std::string file = one + one + one + one;
+TEST(a_part_has_the_records_that_start_in_it) {
+  const std::string record = bytes::record(bytes::scalar("a", 1, 1.0F));
+  const std::string file = record + record + record + record;
   for (uint64_t limit = 1; limit <= file.size(); ++limit) {
     const auto got = decode(file, 0, limit);
-    const uint64_t want = (limit + one.size() - 1) / one.size();
-    CHECK(got->part.records == want && got->part.stopped == want * one.size());
+    const uint64_t want = (limit + record.size() - 1) / record.size();
+    CHECK(got->part.records == want && got->part.stopped == want * record.size());
     CHECK(got->part.tags.find("a")->scalars.rows() == want);
   }
-  const auto rest = decode(file, one.size() * 3);
+  const auto rest = decode(file, record.size() * 3);
   CHECK(rest->part.records == 1 && rest->part.sessions[0].continues);
 }
 
@@ -66,7 +67,7 @@ TEST(sessions_begin_with_the_file_and_with_each_further_version) {
   CHECK(segments[0].end == 1 && segments[1].begin == 1 && segments[1].end == 2);
 }
 
-TEST(steps_outside_are_noted_and_not_stored) {
+TEST(steps_outside_the_range_are_counted_but_not_stored) {
   std::string file = bytes::record(bytes::version(5));
   for (int step = 0; step < 10; ++step) file += bytes::record(bytes::scalar("a", step, 1.0F));
   tbq::PartOptions options{.kinds = tbq::bit(tbq::Kind::scalars)};
@@ -79,7 +80,7 @@ TEST(steps_outside_are_noted_and_not_stored) {
         entry->scalars.segments.all[0].seen.steps.max == 9);
 }
 
-TEST(a_large_payload_is_passed_over_once_its_tag_is_known) {
+TEST(a_large_payload_is_skipped_once_its_tag_is_known) {
   const std::string file = bytes::record(bytes::version(5)) + bytes::record(image(1, 100)) +
                            bytes::record(image(2, 600000)) + bytes::record(bytes::scalar("a", 3, 1.0F));
   const auto got = decode(file);
@@ -92,12 +93,12 @@ TEST(a_large_payload_is_passed_over_once_its_tag_is_known) {
   CHECK(rows.size() == 2 && rows[1].payload_length == 600000 && rows[1].payload[599999] == 'x');
 }
 
-// Bytes that were cut out of a large record let its length lead to the end of the record after it.
-TEST(a_small_record_inside_a_large_one_is_not_passed_over) {
+// If bytes are cut out of a large record, its length leads to the end of the next record.
+TEST(a_small_record_inside_a_large_one_is_not_skipped) {
   const std::string before = bytes::record(bytes::version(5)) + bytes::record(image(1, 100));
   const std::string after = bytes::record(bytes::scalar("last", 4, 1.0F));
   for (size_t size = 1; size < 400; size += size == 50 ? 250 : 1) {
-    const std::string tag(size, 'a');  // the length of its record has one byte, or two
+    const std::string tag(size, 'a');  // the length of its record takes one byte, or two
     const std::string inside = bytes::record(bytes::scalar(tag, 3, 1.0F));
     for (const char filler : {'x', '\0'}) {
       std::string large = bytes::record(image(2, 20000));
@@ -113,34 +114,34 @@ TEST(a_small_record_inside_a_large_one_is_not_passed_over) {
 }
 
 TEST(the_next_record_is_found_from_every_byte) {
-  const std::string one = bytes::record(bytes::scalar("a", 1, 1.0F));
-  const TestFile held(one + one + one);
+  const std::string record = bytes::record(bytes::scalar("a", 1, 1.0F));
+  const TestFile held(record + record + record);
   tbq::File file;
   CHECK(file.open(held.path()) == 0);
   tbq::BlockReader reader(7);
   reader.reset(&file, file.size());
-  for (uint64_t from = 0; from < 3 * one.size(); ++from) {
-    const uint64_t want = (from + one.size() - 1) / one.size() * one.size();
+  for (uint64_t from = 0; from < 3 * record.size(); ++from) {
+    const uint64_t want = (from + record.size() - 1) / record.size() * record.size();
     CHECK(tbq::Recovery(reader).find_record(from).resume == want);
   }
 }
 
 TEST(a_file_that_has_shrunk_ends_early) {
-  const std::string one = bytes::record(bytes::scalar("a", 1, 1.0F));
+  const std::string record = bytes::record(bytes::scalar("a", 1, 1.0F));
   std::string content;
-  for (int i = 0; i < 100; ++i) content += one;
+  for (int i = 0; i < 100; ++i) content += record;
   const TestFile held(content);
   tbq::File file;
   CHECK(file.open(held.path()) == 0);
-  held.write(content.substr(0, one.size() * 10 + 5));  // behind its back
+  held.write(content.substr(0, record.size() * 10 + 5));  // while the file is open
   tbq::BlockReader reader(64);
   tbq::Pool pool;
   tbq::Part part;
   tbq::decode_part(file, reader, pool, {.kinds = tbq::bit(tbq::Kind::scalars)}, 0, UINT64_MAX, part);
-  CHECK(part.records == 10 && part.truncated == 5 && part.end == one.size() * 10 + 5 && part.error == 0);
+  CHECK(part.records == 10 && part.truncated == 5 && part.end == record.size() * 10 + 5 && part.error == 0);
 }
 
-TEST(what_cannot_be_opened_says_why) {
+TEST(a_file_that_cannot_be_opened_has_an_error) {
   tbq::File file;
   CHECK(file.open("no/such/file") == ENOENT);
   CHECK(file.open(std::filesystem::temp_directory_path().string()) != 0);

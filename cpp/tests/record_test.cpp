@@ -1,3 +1,4 @@
+// Tests splitting and finding records.
 #include <memory>
 #include <random>
 #include <vector>
@@ -32,7 +33,7 @@ Split split_by(tbq::Frames (*split_records)(tbq::Bytes, tbq::Frame*, size_t), co
   return out;
 }
 
-// Both versions, of which every CPU runs at least one.
+// Runs both versions and compares them.
 Split split(const std::string& file, size_t capacity = 100) {
   const Split found = split_by(tbq::split_records, file, capacity);
   CHECK(split_by(tbq::split_records_table, file, capacity) == found);
@@ -47,7 +48,7 @@ size_t find(const std::string& bytes, uint64_t longest = ~uint64_t{0}) {
   return found;
 }
 
-// The same search one byte at a time.
+// The same search, one byte at a time.
 size_t find_slowly(const std::string& bytes, uint64_t longest) {
   for (size_t i = 0; i + tbq::kHeader <= bytes.size(); ++i) {
     uint64_t length;
@@ -69,11 +70,11 @@ TEST(records_are_split_up_to_every_cut) {
   }
   for (size_t cut = 0; cut <= file.size(); ++cut) {
     const Split got = split(file.substr(0, cut));
-    size_t whole = 0;
-    while (whole < ends.size() && ends[whole] <= cut) ++whole;
+    size_t complete = 0;
+    while (complete < ends.size() && ends[complete] <= cut) ++complete;
     CHECK(got.payloads ==
-          std::vector<std::string>(payloads.begin(), payloads.begin() + static_cast<long>(whole)));
-    CHECK(got.consumed == (whole == 0 ? 0 : ends[whole - 1]));
+          std::vector<std::string>(payloads.begin(), payloads.begin() + static_cast<long>(complete)));
+    CHECK(got.consumed == (complete == 0 ? 0 : ends[complete - 1]));
     CHECK(got.stop == Stop::more);
   }
   CHECK(split(file, 2).stop == Stop::full && split(file, 2).consumed == ends[1]);

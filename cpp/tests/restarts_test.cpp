@@ -1,3 +1,4 @@
+// Tests the order of sessions and the restart policies.
 #include "decode/restarts.hpp"
 
 #include "tests/check.hpp"
@@ -20,7 +21,7 @@ TEST(names_are_compared_with_digits_as_numbers) {
   CHECK(tbq::natural_less("a.9.x", "a.10") && tbq::natural_less("a", "a.1"));
   CHECK(tbq::natural_less("1.v2", "2") &&
         tbq::natural_less("a99999999999999999999", "a100000000000000000000"));
-  CHECK(tbq::natural_less("a01", "a1") != tbq::natural_less("a1", "a01"));  // some order, and always the same
+  CHECK(tbq::natural_less("a01", "a1") != tbq::natural_less("a1", "a01"));  // any order, but always the same
   CHECK(!tbq::natural_less("a1", "a1") && tbq::natural_less("", "a") && !tbq::natural_less("", ""));
 }
 
@@ -34,11 +35,11 @@ TEST(a_start_drops_only_from_sessions_that_had_ended) {
   std::vector<RunSession> all = {session(1, 4), session(2, 8), session(5, 9)};
   all[2].start.add(7);
   CHECK((tbq::start_limits(all) == std::vector<int64_t>{7, tbq::kNoLimit, tbq::kNoLimit}));
-  all[0].start.add(0);  // the first of all follows nothing
+  all[0].start.add(0);  // nothing comes before the first session
   CHECK((tbq::start_limits(all) == std::vector<int64_t>{7, tbq::kNoLimit, tbq::kNoLimit}));
 }
 
-TEST(a_session_overtakes_from_its_first_step_of_a_tag) {
+TEST(a_session_replaces_rows_from_its_first_step_of_a_tag) {
   const std::vector<RunSession> all = {session(1, 2), session(3, 4), session(3.5, 9)};
   tbq::Segment segments[4];
   segments[0].seen.steps.first = 0;
@@ -52,7 +53,7 @@ TEST(a_session_overtakes_from_its_first_step_of_a_tag) {
          std::vector<int64_t>{5, tbq::kNoLimit, tbq::kNoLimit, tbq::kNoLimit}));
 }
 
-TEST(last_and_tensorboard_keep_what_they_say) {
+TEST(last_and_tensorboard_keep_the_right_rows) {
   using Kept = std::vector<bool>;
   const std::vector<int64_t> steps = {1, 2, 3, 2, 3, 3};
   CHECK((tbq::keep_last(steps) == Kept{true, false, false, true, false, true}));

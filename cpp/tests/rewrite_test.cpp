@@ -1,4 +1,4 @@
-// Events edited field by field, output through its buffer, and whole files rewritten.
+// Tests edits of events, buffered output, and rewriting entire files.
 #include "rewrite/rewrite.hpp"
 
 #include <cerrno>
@@ -23,7 +23,7 @@ namespace {
 std::string field(uint32_t number, const std::string& bytes) {
   std::string out;
   out.push_back(static_cast<char>(number << 3 | 2));
-  out.push_back(static_cast<char>(bytes.size()));  // all of them are short here
+  out.push_back(static_cast<char>(bytes.size()));  // all lengths are short here
   return out + bytes;
 }
 
@@ -84,7 +84,7 @@ const std::string kVersion = wall(1.0) + field(3, "brain.Event:2");
 
 }  // namespace
 
-TEST(edit_without_edits_is_the_same) {
+TEST(an_edit_without_changes_copies_the_event) {
   const std::string event = scalar("loss", 3, 1.5F) + field(15, "unknown");
   std::string out;
   const ValueEdit edits[1];
@@ -105,7 +105,7 @@ TEST(edit_renames_and_keeps_other_bytes) {
   CHECK(out == wall(2.0) + step(9) + field(5, value(name, 1.0F) + unknown) + unknown);
 }
 
-TEST(edit_drops_values_and_whole_events) {
+TEST(edit_drops_values_and_entire_events) {
   const std::string event = wall(2.0) + step(9) + field(5, value("a", 1.0F) + value("b", 2.0F));
   ValueEdit edits[2];
   edits[0].drop = true;
@@ -134,7 +134,7 @@ TEST(edit_moves_steps_in_and_out_of_zero) {
   CHECK(out == wall(1.0) + step(5));
 }
 
-TEST(edit_refuses_what_is_malformed) {
+TEST(edit_refuses_malformed_events) {
   std::string event = scalar("loss", 3, 1.5F);
   event.pop_back();
   ValueEdit edit;
@@ -195,7 +195,7 @@ TEST(rewrite_drops_a_series_and_repairs) {
   CHECK(Folder::read(target) == head + kept + kept);
 }
 
-TEST(a_record_that_a_repair_takes_out_is_lost_and_not_dropped) {
+TEST(a_record_that_a_repair_removes_is_lost_and_not_dropped) {
   Folder folder;
   const std::string kept = record(kVersion) + record(scalar("a", 1, 1.0F));
   const std::string bad = record("not an event");
@@ -212,12 +212,12 @@ TEST(a_record_that_a_repair_takes_out_is_lost_and_not_dropped) {
   }
 }
 
-TEST(rewrite_tells_what_it_cannot_open) {
+TEST(rewrite_reports_files_that_it_cannot_open) {
   Folder folder;
   const std::string path = folder.write("in", record(kVersion));
   const Result result = survey(path);
   const RewriteReport lost = rewrite_run(result, {path + "x"}, 0, {}, {}, "");
   CHECK(lost.state == RewriteState::unreadable && lost.error == ENOENT);
-  const RewriteReport taken = rewrite_run(result, {path}, 0, {}, {}, path);
-  CHECK(taken.state == RewriteState::unwritable && taken.error == EEXIST);
+  const RewriteReport existing = rewrite_run(result, {path}, 0, {}, {}, path);
+  CHECK(existing.state == RewriteState::unwritable && existing.error == EEXIST);
 }

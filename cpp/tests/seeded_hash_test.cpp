@@ -1,3 +1,4 @@
+// Tests that keys which collide in a standard hash table do not collide in a seeded one.
 #include "bytes/seeded_hash.hpp"
 
 #include <algorithm>
@@ -12,9 +13,9 @@ namespace {
 constexpr uint64_t kMultiplier = 0xc6a4a7935bd1e995;
 
 uint64_t inverse(uint64_t odd) {
-  uint64_t found = odd;  // right in three bits, and in twice as many after each round
-  for (int i = 0; i < 6; ++i) found *= 2 - odd * found;
-  return found;
+  uint64_t inverse = odd;  // three bits are right, and twice as many after each round
+  for (int i = 0; i < 6; ++i) inverse *= 2 - odd * inverse;
+  return inverse;
 }
 uint64_t mix(uint64_t word) {
   word *= kMultiplier;
@@ -25,8 +26,7 @@ uint64_t unmix(uint64_t word) {
   return (word ^ word >> 47) * inverse(kMultiplier);
 }
 
-// Names of 16 bytes that all have one hash in libstdc++, whose hash is MurmurHash64A with a seed that
-// everybody knows.
+// Names of 16 bytes with the same hash in libstdc++, which uses MurmurHash64A with a public seed.
 std::vector<std::string> colliding(size_t count) {
   const uint64_t start = 0xc70f6907U ^ 16 * kMultiplier;
   std::vector<std::string> names;
@@ -37,7 +37,7 @@ std::vector<std::string> colliding(size_t count) {
   return names;
 }
 
-// The most of these that fall into one of 2^15 buckets.
+// The largest number of these keys in one of 2^15 buckets.
 template <class Key>
 size_t fullest(const std::vector<Key>& keys) {
   std::vector<size_t> buckets(size_t{1} << 15);

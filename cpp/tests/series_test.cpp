@@ -1,3 +1,4 @@
+// Tests templates of scalar events, and columns of scalars.
 #include <string>
 
 #include "decode/tags.hpp"
@@ -6,7 +7,7 @@
 
 namespace {
 
-// Whether `text` fits where it ends a buffer, as an event does.
+// Whether `text` fits at the end of a buffer, where an event would be.
 bool fits(const tbq::ScalarTemplate& known, const std::string& text) {
   const std::string buffer = std::string(15, '\x5a') + text;
   return known.fits(bytes::view(buffer).data() + buffer.size(), text.size());
@@ -14,7 +15,7 @@ bool fits(const tbq::ScalarTemplate& known, const std::string& text) {
 
 }  // namespace
 
-TEST(a_template_takes_another_number_and_no_other_byte) {
+TEST(a_template_matches_other_numbers_and_no_other_bytes) {
   for (size_t size = 4; size < 70; ++size) {
     for (const uint32_t width : {4U, 8U}) {
       for (size_t slot = 0; slot + width <= size; slot += 3) {
@@ -42,10 +43,10 @@ TEST(the_number_of_a_template) {
   text.replace(3, 4, reinterpret_cast<const char*>(&single), 4);
   known.learn(bytes::view(text), 3, 4);
   CHECK(known.number(bytes::view(text).data()) == static_cast<double>(single));
-  const double whole = -1e300;
-  text.replace(5, 8, reinterpret_cast<const char*>(&whole), 8);
+  const double value = -1e300;
+  text.replace(5, 8, reinterpret_cast<const char*>(&value), 8);
   known.learn(bytes::view(text), 5, 8);
-  CHECK(known.number(bytes::view(text).data()) == whole);
+  CHECK(known.number(bytes::view(text).data()) == value);
 }
 
 TEST(columns_that_grow_together_spread_over_the_cache) {

@@ -1,3 +1,4 @@
+// Tests the cache of slabs, and memory that is poisoned under a sanitizer.
 #include "io/slab.hpp"
 
 #include <array>
@@ -17,14 +18,14 @@ namespace {
 using std::chrono::seconds;
 using tbq::SlabCache;
 
-// As the cache frees them: aligned as slabs are.
+// Memory aligned like slabs, because the cache frees it like slabs.
 void* fresh(size_t bytes) {
   return ::operator new(bytes, std::align_val_t{bytes >= (size_t{2} << 20) ? size_t{2} << 20 : 64});
 }
 
 }  // namespace
 
-TEST(a_slab_that_is_given_back_is_taken_again_by_its_size) {
+TEST(a_returned_slab_is_reused_by_its_size) {
   SlabCache cache;
   void* one = fresh(1 << 20);
   void* two = fresh(2 << 20);
@@ -32,7 +33,7 @@ TEST(a_slab_that_is_given_back_is_taken_again_by_its_size) {
   CHECK(cache.held() == 3 << 20);
   CHECK(cache.reuse(3 << 20) == nullptr);
   CHECK(cache.reuse(2 << 20) == two && cache.reuse(2 << 20) == nullptr);
-  std::memset(two, 1, 2 << 20);  // its pages may be gone, but it is memory
+  std::memset(two, 1, 2 << 20);  // its pages may be gone, but the memory is usable
   CHECK(cache.keep(two, 2 << 20));
   CHECK(cache.reuse(1 << 20) == one);
   CHECK(cache.keep(one, 1 << 20));
@@ -58,7 +59,7 @@ TEST(kept_slabs_are_bounded_and_the_oldest_go_first) {
   CHECK(cache.trim() == SlabCache::kMostSlabs * 4096);
 }
 
-TEST(what_nobody_asks_for_is_freed) {
+TEST(unused_slabs_are_freed) {
   SlabCache cache;
   const SlabCache::Clock::time_point start{};
   CHECK(cache.keep(fresh(1 << 20), 1 << 20, start));
@@ -66,7 +67,7 @@ TEST(what_nobody_asks_for_is_freed) {
   CHECK(cache.held() == 3 << 20);
   CHECK(cache.keep(fresh(4096), 4096, start + seconds(5) + SlabCache::kLongest));
   CHECK(cache.held() == (2 << 20) + 4096);
-  // A gap between two decodes costs nothing: what fits is found, however old.
+  // A gap between two decodes costs nothing: a slab of the right size is reused, however old it is.
   void* old = cache.reuse(2 << 20);
   CHECK(old != nullptr);
   CHECK(cache.keep(old, 2 << 20, start + seconds(1000)));
@@ -98,13 +99,13 @@ namespace {
 bool is_poisoned(const void* memory) { return __asan_address_is_poisoned(memory) != 0; }
 }  // namespace
 
-TEST(the_sanitizer_sees_what_is_not_in_use) {
-  // A slab that was given back.
+TEST(the_sanitizer_sees_accesses_to_unused_memory) {
+  // A slab that was returned.
   auto* slab = static_cast<uint8_t*>(tbq::acquire_slab(1 << 20));
   CHECK(!is_poisoned(slab) && !is_poisoned(slab + (1 << 20) - 1) && is_poisoned(slab + (1 << 20)));
   tbq::recycle_slab(slab, 1 << 20);
   CHECK(is_poisoned(slab) && is_poisoned(slab + 5000));
-  // A block of a pool, on both sides and when it was given back.
+  // A block of a pool: on both sides, and after it was returned.
   tbq::Pool pool;
   tbq::Pool::Block block = pool.acquire(tbq::Pool::kSmallest);
   uint8_t* data = block.data;
@@ -116,7 +117,7 @@ TEST(the_sanitizer_sees_what_is_not_in_use) {
   tbq::Arena arena;
   const uint8_t* value = arena.copy(reinterpret_cast<const uint8_t*>("value"), 5);
   CHECK(!is_poisoned(value + 4) && is_poisoned(value + 5));
-  // What lies in the buffer of a reader past the end of the file.
+  // The buffer of a reader, past the end of the file.
   const tbq::MemoryFile memory("twelve bytes");
   tbq::File file;
   CHECK(file.open(memory.path()) == 0);

@@ -1,4 +1,4 @@
-// Spans of steps and times: what is added in pieces is what is added at once, however it is divided.
+// Tests spans of steps and times: adding values in pieces, however divided, equals adding them at once.
 #include "event/span.hpp"
 
 #include <cmath>
@@ -22,14 +22,14 @@ bool same(const tbq::TimeSpan& a, const tbq::TimeSpan& b) {
 TEST(spans_do_not_depend_on_how_they_are_divided) {
   const std::vector<int64_t> steps = {5, 7, 3, INT64_MIN, 7, INT64_MAX, 0};
   const std::vector<double> walls = {0, std::nan(""), -5, 0, 3, HUGE_VAL, 2};
-  tbq::Span whole;
+  tbq::Span all;
   tbq::TimeSpan times;
   for (size_t i = 0; i < steps.size(); ++i) {
-    whole.add(steps[i], static_cast<double>(i));
+    all.add(steps[i], static_cast<double>(i));
     times.add(walls[i]);
   }
-  CHECK(whole.steps.count == 7 && whole.steps.first == 5 && whole.steps.last == 0);
-  CHECK(whole.steps.min == INT64_MIN && whole.steps.max == INT64_MAX);
+  CHECK(all.steps.count == 7 && all.steps.first == 5 && all.steps.last == 0);
+  CHECK(all.steps.min == INT64_MIN && all.steps.max == INT64_MAX);
   CHECK(times.known && times.begin == -5 && times.earliest == -5 && times.end == HUGE_VAL);
   for (size_t first = 0; first <= steps.size(); ++first) {
     for (size_t second = first; second <= steps.size(); ++second) {
@@ -44,12 +44,12 @@ TEST(spans_do_not_depend_on_how_they_are_divided) {
         spans[0].merge(spans[part]);
         parts[0].merge(parts[part]);
       }
-      CHECK(same(spans[0], whole) && same(parts[0], times));
+      CHECK(same(spans[0], all) && same(parts[0], times));
     }
   }
 }
 
-TEST(a_wall_time_that_is_absent_says_nothing) {
+TEST(an_absent_wall_time_is_ignored) {
   tbq::TimeSpan times;
   times.add(0);
   times.add(std::nan(""));

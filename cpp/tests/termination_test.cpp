@@ -1,3 +1,4 @@
+// Tests how SIGTERM and SIGHUP are caught, in child processes.
 #include "io/termination.hpp"
 
 #include "tests/check.hpp"
@@ -13,12 +14,12 @@ using namespace tbq;
 
 namespace {
 
-// How a child ends that does this.
+// The exit status of a child process that calls `act`.
 template <class Act>
 int end_of(Act&& act) {
   const pid_t child = fork();
   if (child == 0) {
-    for (const int number : {SIGTERM, SIGHUP}) signal(number, SIG_DFL);  // nohup has SIGHUP ignored
+    for (const int number : {SIGTERM, SIGHUP}) signal(number, SIG_DFL);  // nohup ignores SIGHUP
     act();
     _exit(0);
   }
@@ -51,7 +52,7 @@ TEST(a_caught_signal_is_a_byte_in_the_pipe) {
           raise(SIGHUP);
           unsigned char bytes[2] = {};
           if (read(ends.read, bytes, 2) != 2 || bytes[0] != SIGTERM || bytes[1] != SIGHUP) _exit(2);
-          for (int i = 0; i < 100000; ++i) raise(SIGTERM);  // a pipe that is full has told enough
+          for (int i = 0; i < 100000; ++i) raise(SIGTERM);  // the pipe becomes full
           end_by_signal(SIGHUP);
         }) == -SIGHUP);
 }
@@ -78,14 +79,14 @@ TEST(a_forked_child_is_not_caught_until_it_asks) {
                 _exit(read(own.read, &byte, 1) == 1 ? 7 : 8);
               }) != 7)
             _exit(2);
-          // Nothing of that has reached this process.
+          // None of these signals reached this process.
           fcntl(ends.read, F_SETFL, O_NONBLOCK);
           unsigned char byte = 0;
           if (read(ends.read, &byte, 1) == 1) _exit(3);
         }) == 0);
 }
 
-TEST(handlers_of_others_are_left_alone) {
+TEST(other_handlers_are_left_alone) {
   CHECK(end_of([] {
           const Ends ends;
           signal(SIGTERM, ignore);
@@ -98,12 +99,12 @@ TEST(handlers_of_others_are_left_alone) {
         }) == 0);
 }
 
-TEST(a_number_that_means_another_file_is_not_written_to) {
+TEST(a_descriptor_of_another_file_is_not_written_to) {
   CHECK(end_of([] {
           const Ends ends;
           catch_termination(ends.write);
           const Ends other;
-          dup2(other.write, ends.write);  // all files were closed, and the number was used again
+          dup2(other.write, ends.write);  // all files were closed, and the descriptor was reused
           raise(SIGTERM);
         }) == -SIGTERM);
 }

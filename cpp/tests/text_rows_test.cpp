@@ -1,3 +1,4 @@
+// Tests numbers as text, and rows as CSV and JSON.
 #include "text/text_rows.hpp"
 
 #include <charconv>
@@ -13,7 +14,7 @@
 namespace {
 
 std::string text_of(double value, bool narrow) {
-  std::vector<char> exact(tbq::kNumberChars);  // on the heap, so that a byte past the end is seen
+  std::vector<char> exact(tbq::kNumberChars);  // on the heap, so that the sanitizer sees a byte past the end
   return {exact.data(), tbq::write_float64(exact.data(), value, narrow)};
 }
 
@@ -76,8 +77,8 @@ TEST(float_digits_are_those_of_the_standard_library) {
   }
 }
 
-// Numbers of middling size take a way of their own: it must say what the standard library says, at every
-// exponent it takes and beside, for fractions at both ends, for short ones, and for any.
+// Numbers of middling size have their own code. It must agree with the standard library at every exponent
+// that it handles and just beyond, for fractions at both ends, for short fractions, and for random ones.
 TEST(float32_texts_are_those_of_the_standard_library) {
   std::mt19937 random(13);
   const auto check = [](uint32_t bits) {
@@ -175,7 +176,7 @@ TEST(rows_grow_past_the_block_and_quote) {
   CHECK(rows.text() == "\"a,b\",nan\n\"\",\n");
 }
 
-TEST(labels_of_every_length_are_copied_whole) {
+TEST(labels_of_every_length_are_copied_completely) {
   tbq::TextStyle style;
   style.before = {""};
   style.row_end = ";";
@@ -184,7 +185,7 @@ TEST(labels_of_every_length_are_copied_whole) {
     const std::string name(size, 'x');
     const std::vector<int64_t> offsets = {0, static_cast<int64_t>(size)};
     const tbq::Labels labels(quoting.style(), name.data(), offsets.data(), 1);
-    const std::vector<int32_t> codes = {0, 0, 7};  // 7 is no label: printed as absent, never read
+    const std::vector<int32_t> codes = {0, 0, 7};  // 7 is not a label: printed as absent, never read
     tbq::TextColumn column;
     column.cell = tbq::Cell::label;
     column.values = codes.data();
@@ -196,7 +197,7 @@ TEST(labels_of_every_length_are_copied_whole) {
   }
 }
 
-TEST(text_that_is_held_is_not_written_to) {
+TEST(held_text_is_not_overwritten) {
   tbq::TextStyle style;
   style.row_end = "\n";
   style.before = {""};
@@ -214,7 +215,7 @@ TEST(text_that_is_held_is_not_written_to) {
   std::string want;
   for (const int64_t number : numbers) want += std::to_string(number) + "\n";
   CHECK(held.size() > 10 && all == want);
-  // Let go of, two buffers take turns.
+  // Once released, two buffers take turns.
   held.clear();
   rows.write({&column, 1}, 0, 100, 10);
   const char* first = rows.text().data();

@@ -1,5 +1,5 @@
-// Decoding with eight threads, for the build under ThreadSanitizer: many files, one file in parts, a decode
-// that is stopped midway, streams read on other threads. A program of its own; results are compared too.
+// Decodes with eight threads, for the build under ThreadSanitizer: many files, one file in parts, a decode
+// that is stopped midway, streams read on other threads. A separate program; it compares results too.
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -53,7 +53,7 @@ tbq::DecodeOptions options(unsigned threads) {
   return chosen;
 }
 
-// Reads every table of a result, each on a thread of its own.
+// Reads every table of a result, each on its own thread.
 int64_t drain_in_threads(const tbq::Result& result) {
   std::atomic<int64_t> rows = 0;
   std::vector<std::thread> readers;
@@ -97,9 +97,9 @@ TEST(many_files_in_eight_threads) {
       };
       const tbq::Result many = tbq::decode(specs, chosen);
       chosen.threads = 1;
-      const tbq::Result one = tbq::decode(specs, chosen);
-      CHECK(reported(many, true) == reported(one, true));
-      CHECK(many.scalar_rows() == one.scalar_rows() && many.scalar_rows() > 0);
+      const tbq::Result single_threaded = tbq::decode(specs, chosen);
+      CHECK(reported(many, true) == reported(single_threaded, true));
+      CHECK(many.scalar_rows() == single_threaded.scalar_rows() && many.scalar_rows() > 0);
     }
   }
 }
@@ -113,12 +113,12 @@ TEST(one_file_in_eight_parts) {
       chosen.defer = defer;
       tbq::Result parts = tbq::decode({{file.path(), 0}}, chosen);
       chosen.threads = 1;
-      tbq::Result whole = tbq::decode({{file.path(), 0}}, chosen);
-      CHECK(reported(parts, true) == reported(whole, true));
-      CHECK(rows_of(parts, file) == rows_of(whole, file));
+      tbq::Result at_once = tbq::decode({{file.path(), 0}}, chosen);
+      CHECK(reported(parts, true) == reported(at_once, true));
+      CHECK(rows_of(parts, file) == rows_of(at_once, file));
       parts.value_problems = std::make_shared<tbq::ValueProblems>();
-      whole.value_problems = std::make_shared<tbq::ValueProblems>();
-      CHECK(drain_in_threads(parts) == drain_in_threads(whole));
+      at_once.value_problems = std::make_shared<tbq::ValueProblems>();
+      CHECK(drain_in_threads(parts) == drain_in_threads(at_once));
     }
   }
 }
@@ -160,14 +160,14 @@ TEST(a_directory_is_followed_by_eight_threads) {
   }
   tbq::Store store(options(kThreads));
   store.set_files(runs, specs);
-  uint64_t given = 0;
+  uint64_t delivered = 0;
   for (int steps = 10; steps <= 90; steps += 20) {
     for (const auto& file : files) file->write(log_file(60, 1e9) + log_file(steps, 2e9));
     const std::shared_ptr<tbq::Update> update = store.poll();
-    given += update->added.scalar_rows() + update->added.series.size();
+    delivered += update->added.scalar_rows() + update->added.series.size();
     store.taken(*update);
   }
-  CHECK(given > 0);
+  CHECK(delivered > 0);
   CHECK(store.everything(~tbq::Kinds{0}).scalar_rows() ==
         tbq::decode(specs, options(kThreads)).scalar_rows());
 }

@@ -1,4 +1,4 @@
-// Text that should be UTF-8, and names that may be anything.
+// Tests text that should be UTF-8, and names that may be any bytes.
 #include "bytes/utf8.hpp"
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// What random bytes never hit by chance, put together by chance.
+// Combines sequences that random bytes rarely contain.
 std::string odd_name(std::mt19937& random) {
   static const char* const pieces[] = {"a",    "\\",   "x",    "8",    "f",        "\\xff",
                                        "\xff", "\xe2", "\x82", "\xac", "\xc3\xa9", "\xf0\x9f"};
@@ -20,15 +20,15 @@ std::string odd_name(std::mt19937& random) {
 
 }  // namespace
 
-TEST(text_is_replaced_as_python_does) {
+TEST(invalid_utf8_is_replaced_as_in_python) {
   const std::string sign = "\xef\xbf\xbd";
-  // A character that is cut off is one sign, whatever is left of it; a byte that starts none is one sign.
+  // An incomplete character is one sign, whatever is left of it; a byte that starts no character is one sign.
   CHECK(tbq::valid_utf8("a\xe2\x82z") == "a" + sign + "z");
   CHECK(tbq::valid_utf8("\xf0\x9f\x98") == sign);
   CHECK(tbq::valid_utf8("\xff\xfe") == sign + sign);
   CHECK(tbq::valid_utf8("\xed\xa0\x80") == sign + sign + sign);             // a surrogate
-  CHECK(tbq::valid_utf8("\xe0\x80\x80") == sign + sign + sign);             // longer than need be
-  CHECK(tbq::valid_utf8("\xf4\x90\x80\x80") == sign + sign + sign + sign);  // past the last character
+  CHECK(tbq::valid_utf8("\xe0\x80\x80") == sign + sign + sign);             // overlong
+  CHECK(tbq::valid_utf8("\xf4\x90\x80\x80") == sign + sign + sign + sign);  // beyond the last character
   CHECK(tbq::valid_utf8("\xc3\xa9") == "\xc3\xa9");
 }
 
@@ -37,7 +37,7 @@ TEST(names_are_shown_as_they_are_or_escaped) {
   CHECK(tbq::display_name("C:\\logs\\x1") == "C:\\logs\\x1");
   CHECK(tbq::display_name("h\xc3\xa9") == "h\xc3\xa9");
   CHECK(tbq::display_name("a\\b\xff") == "a\\\\b\\xff");
-  CHECK(tbq::display_name("a\\xff") == "a\\\\xff");  // what looks like an escape and is none
+  CHECK(tbq::display_name("a\\xff") == "a\\\\xff");  // looks like an escape, but is not one
   CHECK(tbq::display_name(std::string_view("a\0b", 3)) == std::string("a\0b", 3));
 }
 
@@ -53,8 +53,8 @@ TEST(two_names_are_never_shown_alike) {
   }
 }
 
-TEST(a_text_that_shows_no_name_stands_for_itself) {
+TEST(a_text_that_is_no_display_name_stands_for_itself) {
   CHECK(tbq::raw_name("loss") == "loss");
-  CHECK(tbq::raw_name("a\\xff\\") == "a\\xff\\");  // a single backslash beside an escape is never shown
+  CHECK(tbq::raw_name("a\\xff\\") == "a\\xff\\");  // never the result of display_name
   CHECK(tbq::raw_name("\\x41") == "\\x41");
 }

@@ -1,4 +1,4 @@
-// One pass into a buffer that is known to be large enough.
+// Writes the lines in one pass into a buffer that is large enough.
 #include "text/elements.hpp"
 
 #include <charconv>
@@ -11,7 +11,7 @@
 namespace tbq {
 namespace {
 
-constexpr size_t kStep = 32;  // the prefix is copied in steps of so many bytes
+constexpr size_t kStep = 32;  // the prefix is copied in steps of this many bytes
 
 template <class T>
 char* put_value(char* at, T value) {

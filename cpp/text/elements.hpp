@@ -1,4 +1,4 @@
-// Elements of an array as CSV lines.
+// Writes the elements of an array as CSV lines.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace tbq {
 
-// Lines `prefix index separator value`; the index of an element is its position in C order. Values are
-// written in the shortest form that reads back to their type. Threads may share one.
+// Lines `prefix index separator value`; the index of an element is its position in C order. Values have the
+// shortest form that reads back to their type. Threads may share one object.
 class ElementLines {
  public:
   ElementLines(std::string_view prefix, char separator);
 
-  // No line takes more bytes, with those that are written past its end.
+  // The most bytes that a line takes, including the bytes written past its end.
   size_t longest() const { return longest_; }
 
-  // Writes the lines of elements from `start` on at `to`, where there must be room for longest() each, and
-  // returns the end.
+  // Writes the lines of the elements from `start` on at `to`, which must have room for longest() per line.
+  // Returns the end of the text.
   template <class T>
   char* write(char* to, uint64_t start, std::span<const T> values) const;
 

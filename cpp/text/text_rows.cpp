@@ -1,4 +1,4 @@
-// Cells are written one after the other into a buffer that has room for the longest of them.
+// Writes cells one after the other into a buffer that has room for the longest of them.
 #include "text/text_rows.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline char* append(char* to, const Mark& mark) {
 
 inline bool bit(const uint8_t* bits, size_t i) { return (bits[i / 8] >> (i % 8) & 1) != 0; }
 
-// The most bytes that quoting can make of one byte, and of the empty string.
+// The most bytes that quoting can turn one byte, or the empty string, into.
 constexpr size_t kQuotedGrowth = 6;
 constexpr size_t kQuotedExtra = 3;
 
@@ -55,7 +55,8 @@ char* quote_json(char* to, std::string_view text) {
   return to;
 }
 
-// Whether a spreadsheet takes a cell that begins so for a formula; some also take the full-width = + - @.
+// Whether a spreadsheet takes a cell with this beginning for a formula; some also accept the full-width = + -
+// @.
 bool is_formula(std::string_view text) {
   if (text.empty()) return false;
   if (std::string_view("=+-@\t\r\n").find(text[0]) != std::string_view::npos) return true;
@@ -114,7 +115,7 @@ TextRows::TextRows(TextStyle style) : style_(std::move(style)), row_end_(style_.
   for (const std::string& text : style_.before) before_.emplace_back(text);
 }
 
-// Room for `wanted` more bytes at `to`; returns `to`, which moves when the buffer grows.
+// Makes room for `wanted` more bytes at `to`. Returns `to`, which moves if the buffer grows.
 char* TextRows::room(char* to, size_t wanted) {
   std::vector<char>& buffer = *buffer_;
   const auto used = static_cast<size_t>(to - buffer.data());

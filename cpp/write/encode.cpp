@@ -1,4 +1,4 @@
-// Event, Summary.Value and the three tensors that hold scalars.
+// Encodes Event, Summary.Value and the three tensors that hold scalars.
 #include "write/encode.hpp"
 
 #include <bit>
@@ -27,7 +27,7 @@ size_t tensor_size(const Scalar& scalar) {
     case ScalarStyle::tensor_double:
       return 2 + 2 + 8;
     case ScalarStyle::tensor_int64:
-      return 2 + field_size(varint_size(static_cast<uint64_t>(scalar.whole)));
+      return 2 + field_size(varint_size(static_cast<uint64_t>(scalar.integer)));
     case ScalarStyle::simple:
       break;
   }
@@ -82,8 +82,8 @@ void put_value(WireWriter& out, const Scalar& scalar) {
       out.fixed(scalar.real);
     } else {
       out.byte(static_cast<uint8_t>(Dtype::int64));
-      out.open(kTensorInt64, varint_size(static_cast<uint64_t>(scalar.whole)));
-      out.varint(static_cast<uint64_t>(scalar.whole));
+      out.open(kTensorInt64, varint_size(static_cast<uint64_t>(scalar.integer)));
+      out.varint(static_cast<uint64_t>(scalar.integer));
     }
   }
   const std::string_view metadata = metadata_of(scalar);

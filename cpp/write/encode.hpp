@@ -1,4 +1,4 @@
-// Scalars and stamps encoded: sizes first, so that every byte is written once.
+// Encodes scalars and stamps: computes sizes first, so that every byte is written once.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,7 @@
 
 namespace tbq {
 
-// When an event happened. An event without a step of its own has step 0, and says nothing about where a run
-// resumes.
+// When an event happened. An event without its own step has step 0, and does not affect where a run resumes.
 struct Stamp {
   double wall_time = 0;
   int64_t step = 0;
@@ -30,11 +29,11 @@ struct Scalar {
   std::string_view tag;
   ScalarStyle style = ScalarStyle::simple;
   double real = 0;
-  int64_t whole = 0;          // for tensor_int64
+  int64_t integer = 0;        // for tensor_int64
   std::string_view metadata;  // an encoded SummaryMetadata, or empty
 };
 
-// What comes first in an event.
+// The first fields of an event: wall time and step.
 size_t stamp_size(Stamp stamp);
 void put_stamp(WireWriter& out, Stamp stamp);
 
@@ -42,7 +41,7 @@ void put_stamp(WireWriter& out, Stamp stamp);
 size_t value_size(const Scalar& scalar);
 void put_value(WireWriter& out, const Scalar& scalar);
 
-// `values` as varints, one after the other: the content of a packed integer field.
+// `values` as consecutive varints: the content of a packed integer field.
 std::vector<uint8_t> packed_varints(std::span<const int64_t> values);
 
 }  // namespace tbq

@@ -1,4 +1,4 @@
-// Appending under a lock; what the caller should know comes back as a status.
+// Appends records under a lock, and returns a status to the caller.
 #include "write/event_buffer.hpp"
 
 #include <algorithm>
@@ -26,11 +26,11 @@ void grow(Chunk& chunk, size_t needed) {
 
 uint8_t* EventBuffer::open_record(size_t payload) {
   const size_t room = limits_.max_bytes - std::min(pending_.size, limits_.max_bytes);
-  // An empty buffer takes a record of any size: a limit on memory must not forbid one large image.
+  // An empty buffer takes a record of any size: a memory limit must not forbid one large image.
   if (dropping_ && pending_.size > 0 && (payload > room || room - payload < kOverhead)) {
     ++dropped_;
-    if (!told_dropped_) {
-      told_dropped_ = true;
+    if (!reported_dropped_) {
+      reported_dropped_ = true;
       notes_.push_back({Note::dropped, {}, 0, 0});
     }
     return nullptr;
@@ -46,8 +46,8 @@ uint32_t EventBuffer::close_record(uint8_t* payload, size_t size) {
   uint32_t status = pending_.size == 0 ? kWake : kOk;
   pending_.size += size + kOverhead;
   ++pending_.events;
-  if (!told_full_ && (pending_.size >= limits_.full_bytes || pending_.events >= limits_.full_events)) {
-    told_full_ = true;
+  if (!reported_full_ && (pending_.size >= limits_.full_bytes || pending_.events >= limits_.full_events)) {
+    reported_full_ = true;
     status |= kFull;
   }
   if (!dropping_ && pending_.size > limits_.max_bytes) status |= kOver;
@@ -66,8 +66,8 @@ void EventBuffer::watch(std::string_view tag, Stamp stamp, std::optional<double>
   if (entry == tags_.end()) entry = tags_.emplace(std::string(tag), TagState{}).first;
   TagState& state = entry->second;
   const bool repeated = stamp.has_step && stamp.step == state.last && value && value == state.value;
-  if (state.seen && !state.told && stamp.step <= state.last && !repeated) {
-    state.told = true;
+  if (state.seen && !state.reported && stamp.step <= state.last && !repeated) {
+    state.reported = true;
     if (notes_.size() < kMaxNotes) {
       const auto kind = stamp.step < state.last ? Note::backwards : Note::stuck;
       notes_.push_back({kind, entry->first, state.last, stamp.step});
@@ -108,8 +108,8 @@ uint32_t EventBuffer::scalars(std::span<const Scalar> scalars, Stamp stamp) {
       [&] {
         watch_first(stamp);
         for (const Scalar& scalar : scalars) {
-          const bool whole = scalar.style == ScalarStyle::tensor_int64;
-          watch(scalar.tag, stamp, whole ? static_cast<double>(scalar.whole) : scalar.real);
+          const bool is_integer = scalar.style == ScalarStyle::tensor_int64;
+          watch(scalar.tag, stamp, is_integer ? static_cast<double>(scalar.integer) : scalar.real);
         }
       });
 }
@@ -146,7 +146,7 @@ uint32_t EventBuffer::fields(std::string_view fields, Stamp stamp) {
 
 Chunk EventBuffer::swap_out() {
   const std::lock_guard lock(mutex_);
-  told_full_ = false;
+  reported_full_ = false;
   return std::exchange(pending_, std::exchange(spare_, {}));
 }
 
@@ -188,7 +188,7 @@ void EventBuffer::call_attention(bool on) {
 void EventBuffer::drop_past_limit(bool on) {
   const std::lock_guard lock(mutex_);
   dropping_ = on;
-  told_dropped_ = false;
+  reported_dropped_ = false;
 }
 
 void EventBuffer::close() {
@@ -200,8 +200,8 @@ void EventBuffer::forget() {
   const std::lock_guard lock(mutex_);
   pending_.size = 0;
   pending_.events = 0;
-  told_full_ = false;
-  told_dropped_ = false;
+  reported_full_ = false;
+  reported_dropped_ = false;
   dropping_ = false;
   attention_ = false;
   dropped_ = 0;

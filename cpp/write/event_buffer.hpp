@@ -1,4 +1,4 @@
-// Event records, encoded and framed into one growing buffer that a flusher swaps out: the writer's half of
+// Encodes and frames event records into one growing buffer, which a flusher swaps out: the writer's half of
 // the core.
 #pragma once
 
@@ -18,14 +18,14 @@
 
 namespace tbq {
 
-// What an append tells its caller; 0 is the common case: nothing to do.
+// The result of an append. 0, the common case, means that the caller has nothing to do.
 enum Status : uint32_t {
   kOk = 0,
   kWake = 1,    // the buffer was empty: start the flusher's clock
   kFull = 2,    // enough is pending: flush now
-  kNote = 4,    // notes() has something to tell
+  kNote = 4,    // notes() has something to report
   kClosed = 8,  // nothing was appended
-  kOver = 32,   // appended, but more waits now than should: let the flusher catch up (16 is the binding's)
+  kOver = 32,   // appended, but over the limit: let the flusher catch up (16 belongs to the binding)
 };
 
 struct Note {
@@ -39,7 +39,7 @@ struct Note {
 struct BufferLimits {
   size_t full_bytes = size_t{1} << 20;
   size_t full_events = SIZE_MAX;
-  size_t max_bytes = size_t{64} << 20;  // past this, appends report kOver, or are dropped and counted
+  size_t max_bytes = size_t{64} << 20;  // beyond this, appends report kOver, or are dropped and counted
 };
 
 // Bytes of whole records, in the order they were appended.
@@ -56,34 +56,34 @@ class EventBuffer {
   EventBuffer(const EventBuffer&) = delete;
   EventBuffer& operator=(const EventBuffer&) = delete;
 
-  // One event with one scalar, or with several. Appends all or nothing.
+  // Appends one event with one scalar, or with several; all of it or nothing.
   uint32_t scalar(const Scalar& scalar, Stamp stamp) { return scalars({&scalar, 1}, stamp); }
   uint32_t scalars(std::span<const Scalar> scalars, Stamp stamp);
-  // One event with one Summary.Value: its content is `payload` as field `key >> 3`, beside an encoded
-  // metadata.
+  // Appends one event with one Summary.Value: `payload` as its field `key >> 3`, and encoded `metadata`.
   uint32_t value(std::string_view tag, uint8_t key, std::string_view payload, std::string_view metadata,
                  Stamp stamp);
-  // One event whose summary, or whose fields beside wall_time and step, the caller encoded.
+  // Appends one event with a summary, or with other fields than wall_time and step, that the caller encoded.
   uint32_t summary(std::string_view summary, Stamp stamp);
   uint32_t fields(std::string_view fields, Stamp stamp);
 
-  // All that is pending, leaving the buffer empty. Give the chunk back to reuse its memory.
+  // Returns all pending records and leaves the buffer empty. Pass the chunk to give_back() to reuse its
+  // memory.
   Chunk swap_out();
   void give_back(Chunk chunk);
-  // Undo that: the chunk's records are pending again, before those that came since.
+  // Undoes swap_out(): the chunk's records are pending again, before those that came since.
   void put_back(Chunk chunk);
 
   std::vector<Note> notes();
-  // Tell once when the first step that is logged lies before `step`.
+  // Adds one note if the first logged step is smaller than `step`.
   void expect_after(std::optional<int64_t> step);
-  // Make every append report kNote until called with false: how the flusher gets a caller's attention.
+  // Makes every append report kNote until called with false: how the flusher gets a caller's attention.
   void call_attention(bool on);
-  // Whether events past max_bytes are dropped and counted: only while nothing can be written.
+  // Whether to drop and count events beyond max_bytes: only while nothing can be written.
   void drop_past_limit(bool on);
   void close();
-  // Forget what is pending: in the child of a fork, the parent writes it.
+  // Forgets pending records: in a forked child, because the parent writes them.
   void forget();
-  // Forget which steps were logged: another session begins.
+  // Forgets which steps were logged: another session begins.
   void forget_steps();
   size_t pending_bytes() const;
   uint64_t dropped() const;
@@ -91,18 +91,18 @@ class EventBuffer {
  private:
   struct TagState {
     int64_t last = 0;
-    std::optional<double> value;  // of its last scalar
+    std::optional<double> value;  // the value of its last scalar
     bool seen = false;
-    bool told = false;
+    bool reported = false;
   };
 
-  // One event: `fill(out)` puts the `size` bytes after its stamp.
+  // Appends one event: `fill(out)` writes the `size` bytes after its stamp.
   template <class Fill, class Watch>
   uint32_t append(size_t size, Stamp stamp, Fill&& fill, Watch&& watch_steps);
-  // Room for a record with `payload` bytes, or null if it is dropped.
+  // Makes room for a record with `payload` bytes; null if it is dropped.
   uint8_t* open_record(size_t payload);
   uint32_t close_record(uint8_t* payload, size_t size);
-  // A scalar that is logged again with its value is no mistake: trainers log `epoch` beside all they log.
+  // A scalar logged again with the same value is not a mistake: trainers log `epoch` with every other value.
   void watch(std::string_view tag, Stamp stamp, std::optional<double> value = std::nullopt);
   void watch_first(Stamp stamp);
 
@@ -115,8 +115,8 @@ class EventBuffer {
   std::optional<int64_t> expected_after_;
   uint64_t dropped_ = 0;
   bool dropping_ = false;
-  bool told_full_ = false;
-  bool told_dropped_ = false;
+  bool reported_full_ = false;
+  bool reported_dropped_ = false;
   bool attention_ = false;
   bool closed_ = false;
 };

@@ -1,4 +1,4 @@
-// Finds a value's bin by the top bits of its double: they pick a starting edge, and at most two comparisons
+// Finds a value's bin by the top bits of its double: they select a starting edge, and at most two comparisons
 // end the search.
 #include "write/histogram.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 // Positive edges, ascending.
 const std::vector<double>& positive_edges() {
-  // Never destroyed, as others of this file: a thread that writes may outlive every static.
+  // Never destroyed, like the other statics of this file: a writing thread may outlive every static.
   static const auto* edges = new std::vector<double>([] {
     std::vector<double> all;
     for (double edge = 1e-12; edge < 1e20; edge *= 1.1) all.push_back(edge);
@@ -25,30 +25,29 @@ const std::vector<double>& positive_edges() {
   return *edges;
 }
 
-// Positive doubles are ordered as their bits are, so comparisons are of integers.
+// Positive doubles have the same order as their bits, so comparisons use integers.
 constexpr uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
 
-// A cell is a sign, an exponent and eight mantissa bits: so narrow that few cells have an edge inside.
+// A cell is a sign, an exponent and eight mantissa bits: so narrow that few cells contain an edge.
 constexpr int kCellShift = 52 - 8;
 constexpr size_t kCells = size_t{1} << (64 - kCellShift);
 
 struct Cells {
-  // 1 for a cell whose values must be looked at one by one: it has an edge inside, or lies outside of all
-  // edges.
+  // 1 for a cell that contains an edge, or lies outside all edges: its values must be examined one by one.
   std::vector<uint8_t> mixed = std::vector<uint8_t>(kCells, 1);
   uint64_t first;               // the cell of the first positive edge
-  std::vector<uint16_t> below;  // from that cell on, how many positive edges lie below a cell
+  std::vector<uint16_t> below;  // from that cell on, the number of positive edges below each cell
   struct Plain {
     uint32_t cell;
     uint32_t bin;
   };
-  std::vector<Plain> plain;  // the cells that are not mixed, each wholly in one bin
+  std::vector<Plain> plain;  // the cells that are not mixed, each entirely in one bin
 
   Cells() {
     const auto& edges = positive_edges();
     first = bits_of(edges.front()) >> kCellShift;
     const uint64_t last = bits_of(edges.back()) >> kCellShift;
-    size_t edge = 0;  // the first that is not below the cell; a cell holds one at most
+    size_t edge = 0;  // the first edge that is not below the cell; a cell contains at most one
     for (uint64_t cell = first; cell <= last; ++cell) {
       below.push_back(static_cast<uint16_t>(edge));
       if (edge < edges.size() && bits_of(edges[edge]) >> kCellShift == cell) {
@@ -64,7 +63,7 @@ struct Cells {
     }
   }
 
-  // The bin of any value, or -1 for none.
+  // The bin of any value, or -1 if it is in no bin.
   int64_t bin_of(double value) const {
     const auto& edges = positive_edges();
     const auto half = static_cast<int64_t>(edges.size());
@@ -79,7 +78,7 @@ struct Cells {
   }
 };
 
-// Sums and extremes in eight lanes, in two loops over local arrays: what compilers turn into vectors.
+// Sums and extremes in eight lanes, in two loops over local arrays that compilers can vectorize.
 template <class T>
 struct Moments {
   static constexpr size_t kWide = 8;
@@ -133,10 +132,10 @@ struct Free {
 
 template <class T>
 Histogram count(std::span<const T> values) {
-  constexpr size_t kBlock = 2048;  // values that stay in the cache between the passes over them
+  constexpr size_t kBlock = 2048;  // values that stay in the cache between the passes
   static const Cells& cells = *new Cells;
   const uint8_t* mixed = cells.mixed.data();
-  // Zeroed by the system as it is touched, and little of it is.
+  // The system zeroes pages when they are touched, and few of them are.
   const std::unique_ptr<uint32_t[], Free> table(
       static_cast<uint32_t*>(std::calloc(kCells, sizeof(uint32_t))));
   if (table == nullptr) throw std::bad_alloc();

@@ -1,5 +1,4 @@
-// Counts of an array in the bins that TensorBoard's writers use by default: powers of 1.1 on both sides of
-// zero.
+// Counts an array's values in the default bins of TensorBoard's writers: powers of 1.1 on both sides of zero.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +19,8 @@ struct Histogram {
 // 1e-12 times powers of 1.1 up to 1e20, their negatives, and zero, ascending.
 const std::vector<double>& default_bin_edges();
 
-// Bins are [left, right), the last one [left, right]; NaN and values outside are in none of them.
-// min, max and the sums take all values, so that a NaN shows in them, as NumPy does it.
+// Bins are [left, right), the last one [left, right]; NaN and values outside the edges are in no bin. min,
+// max and the sums cover all values, so a NaN shows in them, as in NumPy.
 Histogram default_histogram(std::span<const float> values);
 Histogram default_histogram(std::span<const double> values);
 

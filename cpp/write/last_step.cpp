@@ -1,4 +1,4 @@
-// The tail of a file begins anywhere: records are searched for in it.
+// Searches the tail of a file for records: the tail may begin anywhere.
 #include "write/last_step.hpp"
 
 #include "event/event.hpp"

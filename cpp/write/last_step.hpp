@@ -1,4 +1,4 @@
-// What a writer reads of records: where a run that is logged again goes on, and when pending records begin.
+// What a writer reads from records: the step where a resumed run continues, and when pending records begin.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace tbq {
 
-// The largest step among the valid records found anywhere in `tail`, the last bytes of an event file.
+// The largest step of the valid records found anywhere in `tail`, the last bytes of an event file.
 std::optional<int64_t> last_step(Bytes tail);
 
-// The wall time of the first of some complete records; 0 if it has none.
+// The wall time of the first record; 0 if it has none. `records` are complete.
 double first_wall_time(Bytes records);
 
 }  // namespace tbq

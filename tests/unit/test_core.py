@@ -58,7 +58,7 @@ def test_text_outlives_its_writer() -> None:
 def test_scalars_are_taken_once(tmp_path: Path) -> None:
     result = decoded(log_of_scalars(tmp_path, 100))
     assert pa.table(result.scalars(["run"])).num_rows == 100
-    with pytest.raises(ValueError, match="have been taken already"):
+    with pytest.raises(ValueError, match="already moved out"):
         result.scalars(["run"])
 
 
@@ -88,7 +88,7 @@ def test_scalars_are_taken_by_one_thread(tmp_path: Path) -> None:
 def test_a_stream_is_taken_once(tmp_path: Path) -> None:
     stream = decoded(log_of_scalars(tmp_path, 3)).series(["run"])
     assert pa.table(stream).num_rows == 1
-    with pytest.raises(ValueError, match="taken already"):
+    with pytest.raises(ValueError, match="already consumed"):
         pa.table(stream)
 
 
