@@ -142,7 +142,8 @@ def _holders(theirs: Any) -> list[str]:
     """What has bound a class of another library where it cannot be replaced, as text."""
     if not isinstance(theirs, type) or theirs in _OURS:
         return []
-    held = [f"the subclass {each.__module__}.{each.__qualname__}" for each in theirs.__subclasses__()]
+    subclasses: list[type] = theirs.__subclasses__()
+    held = [f"the subclass {each.__module__}.{each.__qualname__}" for each in subclasses]
     for holder in gc.get_referrers(theirs):
         owners = gc.get_referrers(holder) if isinstance(holder, dict | tuple) else [holder]
         for owner in owners:
