@@ -10,6 +10,7 @@ import importlib.util
 import os
 import runpy
 import sys
+from multiprocessing import spawn
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from tbq.write.replacement import Replacement
 from tbq.write.writer import SummaryWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
 
 
@@ -111,7 +112,8 @@ def patch() -> None:
     """Make the writers of torch, tensorboardX and TensorBoard ours, also in modules that have imported them already.
 
     `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer` are
-    replaced; what is imported later is replaced then. `tbq.unpatch()` undoes it. Open writers stay as they are.
+    replaced; what is imported later is replaced then, also in processes that multiprocessing starts from now on.
+    `tbq.unpatch()` undoes it. Open writers stay as they are.
 
     Not replaced are TensorFlow's writer (`tf.summary`), Keras' `TensorBoard` callback, which uses it, and classes that
     a program has bound before: subclasses, attributes and default arguments. A warning names those that exist.
@@ -123,6 +125,8 @@ def patch() -> None:
     if _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)
+    if not isinstance(spawn.get_preparation_data, _Preparation):
+        spawn.get_preparation_data = _Preparation(spawn.get_preparation_data)
     held: dict[str, None] = {}
     for name, (attribute, _) in _TARGETS.items():
         if name in sys.modules:
@@ -220,6 +224,24 @@ class _Finder:
 
 
 _finder: Any = _Finder()
+
+
+class _Preparation:
+    """What a spawned process reads before it imports the program, with our writers if this process has them."""
+
+    def __init__(self, theirs: Callable[[str], dict[str, Any]]) -> None:
+        self._theirs = theirs
+
+    def __call__(self, name: str) -> dict[str, Any]:
+        data = self._theirs(name)
+        return {**data, "tbq": _Patched()} if _finder in sys.meta_path else data
+
+
+class _Patched:
+    """Calls `patch()` where it is read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return patch, ()
 
 
 def main(arguments: Sequence[str]) -> None:
