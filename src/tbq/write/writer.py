@@ -270,7 +270,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
                 raise
 
     def __del__(self) -> None:
-        if getattr(self, "_closed", True) or self._file.closed:
+        if getattr(self, "_closed", True) or self._file.closed or self._file.left:
             return
         used = self._file.path is not None
         self.close()
