@@ -10,6 +10,7 @@ import importlib.util
 import os
 import runpy
 import sys
+from multiprocessing import spawn
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from tbq.write.replacement import Replacement
 from tbq.write.writer import SummaryWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
 
 
@@ -111,7 +112,8 @@ def patch() -> None:
     """Replace the writers of torch, tensorboardX and TensorBoard, also in modules that have imported them already.
 
     Replaces `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer`;
-    modules imported later are patched on import. `tbq.unpatch()` undoes it. Open writers stay as they are.
+    modules imported later are patched on import, also in processes that multiprocessing starts from now on.
+    `tbq.unpatch()` undoes it. Open writers stay as they are.
 
     TensorFlow's writer (`tf.summary`), Keras' `TensorBoard` callback, which uses it, and classes that a program has
     bound before (in subclasses, attributes and default arguments) stay. A warning names those that exist.
@@ -123,6 +125,8 @@ def patch() -> None:
     if _finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _finder)
+    if not isinstance(spawn.get_preparation_data, _Preparation):
+        spawn.get_preparation_data = _Preparation(spawn.get_preparation_data)
     held: dict[str, None] = {}
     for name, (attribute, _) in _TARGETS.items():
         if name in sys.modules:
@@ -142,7 +146,8 @@ def _holders(theirs: Any) -> list[str]:
     """Descriptions of the places that hold a class of another library and cannot be changed."""
     if not isinstance(theirs, type) or theirs in _OURS:
         return []
-    held = [f"the subclass {each.__module__}.{each.__qualname__}" for each in theirs.__subclasses__()]
+    subclasses: list[type] = theirs.__subclasses__()
+    held = [f"the subclass {each.__module__}.{each.__qualname__}" for each in subclasses]
     for holder in gc.get_referrers(theirs):
         owners = gc.get_referrers(holder) if isinstance(holder, dict | tuple) else [holder]
         for owner in owners:
@@ -219,6 +224,24 @@ class _Finder:
 
 
 _finder: Any = _Finder()
+
+
+class _Preparation:
+    """What a spawned process reads before it imports the program, with our writers if this process has them."""
+
+    def __init__(self, theirs: Callable[[str], dict[str, Any]]) -> None:
+        self._theirs = theirs
+
+    def __call__(self, name: str) -> dict[str, Any]:
+        data = self._theirs(name)
+        return {**data, "tbq": _Patched()} if _finder in sys.meta_path else data
+
+
+class _Patched:
+    """Calls `patch()` where it is read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return patch, ()
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import subprocess
 import sys
+import warnings
 import weakref
 
 import numpy as np
@@ -424,3 +426,29 @@ def test_ranks(tmp_path, read_events, kind, ranks, want):
                 for tag, values in rows.items()
                 if tag.startswith(f"{part}/weight") and not tag.endswith("norm")
             } == tags
+
+
+def test_the_copy_of_a_writer_says_that_it_does_not_watch(tmp_path):
+    """A strategy that spawns pickles the writer of a model; the copy cannot know the copy of the model."""
+    model = model_of("cpu")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with tbq.SummaryWriter(tmp_path / "plain") as writer:
+        plain = pickle.dumps(writer)
+    with tbq.SummaryWriter(tmp_path / "watching") as writer:
+        writer.watch(model)
+        watching = pickle.dumps(writer)
+        with warnings.catch_warnings(), pickle.loads(watching):
+            warnings.simplefilter("error")
+            train(model, optimizer, 1, "cpu")  # the original is here, and watches
+    with pytest.warns(tbq.errors.TbqWarning, match="its copy in this") as said, pickle.loads(watching):
+        train(model, optimizer, 3, "cpu")
+    assert len(said) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pickle.loads(plain):
+            train(model, optimizer, 1, "cpu")
+        with pickle.loads(watching) as copy:
+            copy.watch(model)
+            train(model, optimizer, 1, "cpu")
+            copy.unwatch()
+            train(model, optimizer, 1, "cpu")

@@ -443,3 +443,43 @@ def test_a_filter_is_a_mask_an_expression_or_a_selection(log: tbq.LogDir) -> Non
         table.filter(tag="nowhere")
     with pytest.raises(UsageError, match="no column 'tag'"):
         table.wide().filter(tag="lr")
+
+
+LATE = """
+import atexit, sys, threading
+def late():
+    writer.add_scalar("atexit", 1, 1)
+    writer.add_scalars("lines", {"a": 1}, 1)
+    going.set()
+    until.wait(60)
+atexit.register(late)  # before tbq is imported: it runs after tbq's own function
+import tbq
+tbq.patch()
+from tensorboardX import SummaryWriter
+writer, going, until = SummaryWriter(sys.argv[1]), threading.Event(), threading.Event()
+class Last:
+    def __init__(self, writer):
+        self.writer = writer
+    def __del__(self):
+        self.writer.add_scalar("destructor", 1, 1)
+        self.writer.close()
+last = Last(writer)
+def log():
+    going.wait()
+    writer.add_scalar("thread", 1, 1)
+    until.set()
+threading.Thread(target=log, daemon=True).start()
+writer.add_scalar("loss", 1, 1)
+writer.add_scalars("lines", {"a": 0}, 0)
+"""
+
+
+def test_a_patched_writer_logs_to_the_end_of_the_process(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", LATE, str(tmp_path)], capture_output=True, text=True, timeout=200
+    )
+    assert done.returncode == 0 and done.stderr == ""
+    rows = [(row.tag, row.step) for row in tbq.open(tmp_path).scalars()]
+    assert sorted(rows) == [
+        ("atexit", 1), ("destructor", 1), ("lines", 0), ("lines", 1), ("loss", 1), ("thread", 1),
+    ]  # fmt: skip

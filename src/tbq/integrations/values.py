@@ -59,4 +59,4 @@ def _is_number(value: Any) -> bool:
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or getattr(dtype, "kind", "f") in "OSUMm" or "complex" in str(dtype):
         return False
-    return math.prod(shape) == 1
+    return bool(math.prod(shape) == 1)

@@ -34,9 +34,7 @@ def check(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
         elif isinstance(part, dict):
             kind, name = part.get("class"), str(part.get("function_name", "")).lower()
             if kind == "SUBQUERY":
-                raise QueryError(
-                    "a filter cannot contain a query", hint=f"{_ADVICE}; of a list: in (1, 2)"
-                )
+                raise QueryError("a filter cannot contain a query", hint=f"{_ADVICE}; of a list: in (1, 2)")
             if kind == "PARAMETER":
                 raise QueryError("a filter cannot have parameters", hint=_ADVICE)
             if kind == "FUNCTION" and name in volatile:

@@ -55,6 +55,8 @@ class EventFile:
         self.opened_at = opened_at
         self.closed = False  # accepts no more events
         self.is_copy = False  # of a writer in another process, with which it shares a run
+        self.outlives_exit = False  # whether it is only flushed at exit: the program may log to its very end
+        self.left = False  # it was flushed at exit, and from then on each event was written at once
         self.finished = False  # all events are written, or given up
         self.path: Path | None = None
         self.failure: BaseException | None = None  # why writing fails at present
@@ -160,7 +162,12 @@ class EventFile:
 
     def close_at_exit(self, patience: float) -> bool:
         """Close at exit, when losses can only be logged."""
-        in_time = self.close(patience)
+        if self.outlives_exit:
+            flusher.write_through = self.left = True
+            self.mark_end()
+            in_time = self.flush(patience)
+        else:
+            in_time = self.close(patience)
         where = self.path or self.directory
         if not in_time:
             logger.warning(

@@ -14,7 +14,8 @@ class Replacement(SummaryWriter):
     """`SummaryWriter` with the arguments of torch's and tensorboardX's classes, which reopen what was closed.
 
     Programs close their writer and go on logging, as Lightning does between `fit` and `test`. Here, as in those
-    classes, the next event after `close()` begins a new file of the run.
+    classes, the next event after `close()` begins a new file of the run. Threads, destructors and functions of `atexit`
+    may log until the process is gone.
     """
 
     _reports_unclosed = (
@@ -42,6 +43,15 @@ class Replacement(SummaryWriter):
             write_to_disk=write_to_disk,
             **options,
         )
+
+    def _open(self, directory: str, start: float | None = None, origin: str | None = None) -> None:
+        super()._open(directory, start, origin)
+        self._file.outlives_exit = True
+
+    def _sub_writer(self, name: str) -> SummaryWriter:
+        line = super()._sub_writer(name)
+        line._file.outlives_exit = True
+        return line
 
     def close(self) -> None:
         """Flush and close the file; logging again opens another one."""

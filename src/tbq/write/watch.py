@@ -8,7 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import described
-from tbq.errors import DependencyError
+from tbq.errors import DependencyError, warn
 from tbq.write import device, wire
 from tbq.write.arguments import as_step, bad
 from tbq.write.core import Core
@@ -27,7 +27,7 @@ Ranks = Literal["zero", "all"]
 class Models(Core):
     """`watch` and similar methods."""
 
-    _watches: list[Watch]
+    _watches: list[Watch | Forgone]
     _closed: bool
 
     def watch(
@@ -82,6 +82,14 @@ class Models(Core):
             if model is None or watched is None or watched is model:
                 watch.end()
                 self._watches.remove(watch)
+
+    def _forgo(self, ranked: list[bool]) -> None:
+        """In a copy of a writer that watched models: say so, if they are trained here."""
+        if ranked:
+            import torch.optim  # noqa: F401
+
+            self._watches.append(Forgone(self, any(ranked)))
+            self._watches[0].begin()
 
     def add_model_statistics(
         self,
@@ -173,6 +181,7 @@ class Watch:
         self.model = weakref.ref(model)
         self._writer = weakref.ref(writer)
         self._every = every
+        self.ranked = ranked
         self._settings = {"gradients": gradients, "parameters": parameters, "ranked": ranked}
         self._statistics = statistics
         self._histograms = histograms
@@ -279,9 +288,43 @@ class Watch:
             writer._add_values(total_norms(over.squares), over.step, over.wall_time)
 
 
+class Forgone:
+    """Stands for the watches that a copy of a writer does not have; `watch` and `unwatch` remove it."""
+
+    def __init__(self, writer: Models, ranked: bool) -> None:
+        self._writer = weakref.ref(writer)
+        self.ranked = ranked
+
+    def model(self) -> None:
+        """The model stayed where it was."""
+
+    def begin(self) -> None:
+        """Warn after the first step of an optimizer."""
+        _hook()
+        _watching[id(self)] = self
+
+    def end(self) -> None:
+        """Say nothing."""
+        _watching.pop(id(self), None)
+
+    def _after_step(self, optimizer: Any, enclosing: list[Any]) -> None:
+        from tbq.write import model_tensors
+
+        del optimizer, enclosing
+        self.end()
+        writer = self._writer()
+        if writer is None or writer._closed or any(isinstance(each, Watch) for each in _watching.values()):
+            return  # of a copy in the same process, the original watches
+        if self.ranked or model_tensors.rank_and_size()[0] == 0:
+            warn(
+                f"{writer.log_dir}: the SummaryWriter watched a model, and its copy in this process does not: weights "
+                "and gradients are not logged. Call writer.watch(model) in the process that trains"
+            )
+
+
 # Watches of this process by id. There is one hook for all, which stays: torch goes through its hooks while they are
 # called, and a hook that is removed in the meantime, since a model or writer is gone, would end the step in an error.
-_watching: weakref.WeakValueDictionary[int, Watch] = weakref.WeakValueDictionary()
+_watching: weakref.WeakValueDictionary[int, Watch | Forgone] = weakref.WeakValueDictionary()
 _hooked: list[Any] = []  # torch's handle of the hook
 
 

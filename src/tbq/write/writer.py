@@ -270,7 +270,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
                 raise
 
     def __del__(self) -> None:
-        if getattr(self, "_closed", True) or self._file.closed:
+        if getattr(self, "_closed", True) or self._file.closed or self._file.left:
             return
         used = self._file.path is not None
         self.close()
@@ -296,13 +296,15 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
             "exact": self._exact,
             "write_to_disk": self._write_to_disk,
         }
-        return _reopened, (type(self), settings)
+        watched = [watch.ranked for watch in self._watches if watch.model() is not None]
+        return _reopened, (type(self), settings, watched)
 
 
-def _reopened(kind: type[SummaryWriter], settings: dict[str, Any]) -> SummaryWriter:
+def _reopened(kind: type[SummaryWriter], settings: dict[str, Any], watched: list[bool]) -> SummaryWriter:
     with warnings.catch_warnings():  # the original writer is expected to be open
         warnings.simplefilter("ignore", TbqWarning)
         writer = kind(**settings)
     writer._file.is_copy = True
     writer._file.buffer.expect_after(None)  # and the copy does not resume what others logged
+    writer._forgo(watched)
     return writer

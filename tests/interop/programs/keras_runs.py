@@ -35,10 +35,6 @@ def both(name, *arguments, **options):
     return [TbqCallback(str(OUT / name / "ours"), *arguments, **options), theirs]
 
 
-def fit(name):
-    model().fit(X, Y, 8, 3, 0, both(name), validation_split=0.25)
-
-
 def positional_histograms(name):
     model().fit(X, Y, 8, 3, 0, both(name, 1), validation_split=0.25)
 
@@ -81,8 +77,14 @@ def fails(name):
 
 
 PROGRAMS = [
-    fit, positional_histograms, all_positional, no_input, second_fit, evaluate_only, every_second_batch, fails,
-]  # fmt: skip
+    positional_histograms,
+    all_positional,
+    no_input,
+    second_fit,
+    evaluate_only,
+    every_second_batch,
+    fails,
+]
 
 if __name__ == "__main__":
     for program in PROGRAMS:

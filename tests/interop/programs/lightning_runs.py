@@ -26,24 +26,17 @@ def logger(name, **options):
 
 
 class Model(pl.LightningModule):
-    def __init__(self, fails_at=-1, manual=False):
+    def __init__(self, fails_at=-1):
         super().__init__()
         self.save_hyperparameters()
         torch.manual_seed(0)
         self.layer = torch.nn.Linear(4, 1)
-        self.automatic_optimization = not manual
 
     def training_step(self, batch, index):
         if self.global_step == self.hparams.fails_at:
             raise KeyError
         loss = self.layer(batch[0]).square().mean()
         self.log("train/loss", loss, on_step=True, on_epoch=True)
-        if not self.automatic_optimization:
-            for optimizer in self.optimizers():
-                optimizer.zero_grad()
-                self.manual_backward(self.layer(batch[0]).square().mean())
-                optimizer.step()
-            return None
         return loss
 
     def validation_step(self, batch, index):
@@ -53,10 +46,7 @@ class Model(pl.LightningModule):
         self.log("test/loss", self.layer(batch[0]).square().mean())
 
     def configure_optimizers(self):
-        parameters = list(self.parameters())
-        if not self.automatic_optimization:
-            return [torch.optim.SGD([each], 0.01) for each in parameters]
-        return torch.optim.SGD(parameters, 0.01)
+        return torch.optim.SGD(self.parameters(), 0.01)
 
 
 def data(workers=0):
@@ -71,16 +61,6 @@ def trainer(loggers, epochs=2, **options):
         max_epochs=epochs, logger=loggers, log_every_n_steps=1, enable_progress_bar=False, accelerator="cpu",
         enable_model_summary=False, enable_checkpointing=False, **options,
     )  # fmt: skip
-
-
-def fit(name):
-    trainer(logger(name)).fit(Model(), data(), data())
-
-
-def fit_then_test(name):
-    model, run = Model(), trainer(logger(name))
-    run.fit(model, data(), data())
-    run.test(model, data(), verbose=False)
 
 
 def fit_then_validate_and_test_twice(name):
@@ -108,12 +88,6 @@ def second_fit(name):
     run.fit(model, data(), data())
 
 
-def second_trainer_with_the_same_logger(name):
-    model, log = Model(), logger(name)
-    trainer(log).fit(model, data(), data())
-    trainer(log).fit(model, data(), data())
-
-
 def resumed(name):
     path = OUT / f"{name}.ckpt"
     run = trainer(logger(name))
@@ -122,24 +96,11 @@ def resumed(name):
     trainer(logger(name), 3).fit(Model(), data(), data(), ckpt_path=path, weights_only=False)
 
 
-def exception(name):
-    with contextlib.suppress(KeyError):
-        trainer(logger(name)).fit(Model(fails_at=5), data(), data())
-
-
 def exception_then_test(name):
     model, log = Model(fails_at=5), logger(name)
     with contextlib.suppress(KeyError):
         trainer(log).fit(model, data(), data())
     trainer(log).test(model, data(), verbose=False)
-
-
-def accumulation(name):
-    trainer(logger(name), accumulate_grad_batches=2).fit(Model(), data(), data())
-
-
-def two_optimizers(name):
-    trainer(logger(name)).fit(Model(manual=True), data(), data())
 
 
 def list_of_loggers(name):
@@ -164,8 +125,7 @@ def experiment_by_hand(name):
 
 
 PROGRAMS = [
-    fit, fit_then_test, fit_then_validate_and_test_twice, test_only, validate_then_fit, second_fit,
-    second_trainer_with_the_same_logger, resumed, exception, exception_then_test, accumulation, two_optimizers,
+    fit_then_validate_and_test_twice, test_only, validate_then_fit, second_fit, resumed, exception_then_test,
     list_of_loggers, loader_with_workers, prefix_and_no_metric, experiment_by_hand,
 ]  # fmt: skip
 

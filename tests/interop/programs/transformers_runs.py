@@ -49,14 +49,6 @@ class Stop(transformers.TrainerCallback):
             raise KeyError
 
 
-def train(run):
-    run.train()
-
-
-def evaluate_only(run):
-    run.evaluate()
-
-
 def train_and_evaluate(run):
     run.train()
     run.evaluate()
@@ -84,15 +76,7 @@ def fails(run):
 
 
 def compare():
-    for program in (
-        train,
-        evaluate_only,
-        train_and_evaluate,
-        two_evaluations,
-        predict,
-        logged_by_hand,
-        fails,
-    ):
+    for program in (train_and_evaluate, two_evaluations, predict, logged_by_hand, fails):
         for kind in ("theirs", "ours"):
             path = str(OUT / kind / program.__name__)
             os.environ["TENSORBOARD_LOGGING_DIR"] = path
