@@ -168,7 +168,7 @@ def test_a_font_that_is_not_installed_is_refused(
         UsageError, match="font: 'DejaVu Snas' is not installed; closest: DejaVu Sans"
     ) as wrong:
         log.plot("val/loss", font="DejaVu Snas")
-    assert wrong.value.hint == "want serif, sans, mono, or a font that is installed"
+    assert wrong.value.hint == "want serif, sans, mono, or an installed font"
     log.write_plot(tmp_path / "a.png", tag="val/loss", font="DejaVu Sans Mono")
     assert capfd.readouterr().err == ""
 

@@ -50,7 +50,7 @@ def test_an_export(bucket: Bucket, logs: str) -> None:
     table = tbq.open(f"{logs}/runs", storage=bucket.google).scalars()
     with tbq.storage.using(storage=bucket.google):
         table.write(f"{logs}/out.parquet")
-        with pytest.raises(TbqError, match="already there"):
+        with pytest.raises(TbqError, match="already exists"):
             table.write(f"{logs}/out.parquet")
     assert bucket.get("out.parquet")[:4] == b"PAR1"
 

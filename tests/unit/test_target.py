@@ -53,7 +53,7 @@ def test_a_file_that_is_there_needs_force(tmp_path: Path) -> None:
 
 
 def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="already there"), output(tmp_path / "a") as stream:
+    with pytest.raises(OutputError, match="already exists"), output(tmp_path / "a") as stream:
         stream.write(b"mine")
         (tmp_path / "a").write_bytes(b"theirs")
     assert (tmp_path / "a").read_bytes() == b"theirs"

@@ -99,7 +99,7 @@ Examples:
     metavar="STYLE",
     help="screen, paper, talk or dark; or talk,dark.",
 )
-@click.option("--font", metavar="NAME", help="serif, sans, mono, or a font that is installed.")
+@click.option("--font", metavar="NAME", help="serif, sans, mono, or an installed font.")
 @click.option("--width", type=int, metavar="N", help="Cells across, in the terminal.")
 @click.option("--height", type=int, metavar="N", help="Lines, in the terminal.")
 @read_options
