@@ -395,6 +395,10 @@ def test_tables_survive_a_file_and_back(
 def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(b"PAR1 but not")
     (tmp_path / "x.csv").write_text("a,b\n")
-    for name, match in (("x.parquet", "cannot be read"), ("x.csv", "neither"), ("y.arrow", "no such file")):
+    for name, match in (
+        ("x.parquet", "cannot be read"),
+        ("x.csv", "not a Parquet or Arrow file"),
+        ("y.arrow", "no such file"),
+    ):
         with pytest.raises(tbq.TbqError, match=match):
             tbq.read(tmp_path / name)

@@ -360,9 +360,9 @@ def test_files_are_ordered_by_the_names_of_their_objects(
     with tbq.follow(remote, restarts=live, on_error="ignore") as follower:
         follower.poll()
         for number, name in enumerate(names):
-            for folder in ("v/version_2", "v/version_10"):
-                steps = range(number % 3, 5)
-                data = ef.event_file([ef.version(5.0), *(ef.scalar("loss", i, number, 5.0) for i in steps)])
+            for more, folder in enumerate(("v/version_2", "v/version_10")):  # no file is a copy of another
+                rows = [ef.scalar("loss", i, number + 100 * more, 5.0) for i in range(number % 3, 5)]
+                data = ef.event_file([ef.version(5.0), *rows])
                 path = root / folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)

@@ -43,8 +43,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
-        "Finding", "Follower", "LogDir", "Problem", "SummaryWriter", "Table", "TbqError", "TbqWarning", "Update",
-        "__version__", "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch",
+        "AudioTable", "Finding", "Findings", "Follower", "Histogram", "HistogramTable", "HparamTable", "LogDir", "Mesh",
+        "Problem", "RunChanges", "Series", "SummaryTable", "SummaryWriter", "Table", "TagTable", "TbqError",
+        "TbqWarning", "TensorTable", "Update", "__version__", "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch",
         "ray", "read", "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
     for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "serve", "watch"):

@@ -68,13 +68,13 @@ class RawEventFileLoader:
                     yield given
             elif self._pending:
                 record = self._pending[0]
-                failure, made = None, deque[Any]()
+                failure, events = None, deque[Any]()
                 try:
-                    made.extend(make(record))
+                    events.extend(make(record))
                 except Exception as wrong:  # no event: the next call gives those after it
                     failure = wrong
                 if self._pending and self._pending[0] is record:
-                    self._made += made
+                    self._made += events
                     del self._pending[0]
                     if failure is not None:
                         raise failure
