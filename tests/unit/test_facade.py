@@ -45,7 +45,8 @@ def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "AudioTable", "Finding", "Findings", "Follower", "Histogram", "HistogramTable", "HparamTable", "LogDir", "Mesh",
         "Problem", "RunChanges", "Series", "SummaryTable", "SummaryWriter", "Table", "TagTable", "TbqError",
-        "TbqWarning", "TensorTable", "Update", "__version__", "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch",
+        "TbqWarning", "TensorTable", "Update", "__version__",
+        "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch",
         "ray", "read", "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
     for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "serve", "watch"):
