@@ -32,9 +32,11 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
   }
   for (size_t i = 0; i < joined.size(); ++i) {
     TimeSpan& times = joined[i].times;
-    const double wall = first_events[i].wall_time;
+    double wall = first_events[i].wall_time;
+    // An event cannot move its session before an earlier session of the same file.
+    if (i > 0 && joined[i - 1].file == joined[i].file) wall = std::max(wall, joined[i - 1].times.begin);
     // A wall time of 0 is absent, as in TimeSpan.
-    if (first_events[i].known && wall != 0 && wall < times.begin) times.begin = wall;
+    if (first_events[i].known && first_events[i].wall_time != 0 && wall < times.begin) times.begin = wall;
   }
   return joined;
 }

@@ -225,3 +225,13 @@ def test_a_writer_may_outlive_the_globals_of_modules(tmp_path: Path, monkeypatch
         del writer
         gc.collect()
     assert ignored == []
+
+
+def test_sessions_of_one_file_stay_in_its_order(tmp_path: Path) -> None:
+    """Events with earlier times than the header do not move a session before the one that it was appended to."""
+    first = [ef.version(100.0), ef.scalar("loss", 1, 0.1, 2.0), ef.scalar("loss", 2, 0.2, 1.0)]
+    second = [ef.version(100.0), ef.scalar("loss", 1, 0.3, 1.0)]
+    path = tmp_path / "events.out.tfevents.1.host"
+    path.write_bytes(ef.event_file(first) + ef.event_file(second))
+    table = tbq.open(tmp_path).scalars(restarts="keep", on_error="ignore")
+    assert table["value"].round(6).tolist() == [0.1, 0.2, 0.3]
