@@ -106,8 +106,9 @@ def test_many_packed_curves_keep_small_differences(tmp_path: Path, tab: Tab) -> 
                 writer.add_scalar("clock", 1.7e9 + 0.25 * i + run / 1000, i, exact=True)
     with serving(tmp_path / "runs") as url:
         tab.open(url, "full=clock")
-        tab.page.wait_for_function("tbq.charts.get('clock (full)')?.curves?.series.length === 260")
-        tab.page.wait_for_function("tbq.charts.get('clock (full)').layout?.raster")
+        chart = "tbq.charts.get('clock (full)')"
+        tab.until(lambda: tab.page.evaluate(f"window.tbq && {chart}?.curves?.series.length === 260"))
+        tab.until(lambda: tab.page.evaluate(f"!!{chart}.layout?.raster"))
         assert spread(tab, "clock (full)") > 0.8
         assert not tab.wrong
 
