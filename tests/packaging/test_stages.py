@@ -6,7 +6,6 @@ Imports inside functions and those for type checking count too.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,31 +92,3 @@ def test_commands_call_what_users_can() -> None:
         if not module.startswith(OF_COMMANDS) and stage_of(module) not in (*GROUND, "cli", "", "__version__")
     ]
     assert not wrong
-
-
-#: The order of the core's folders; a header of a later one is not included. `fuzz` and `tests` come after all.
-CORE = (
-    "bytes",
-    "io",
-    "record",
-    "event",
-    "decode",
-    "text",
-    "tables",
-    "live",
-    "write",
-    "rewrite",
-    "compat",
-    "bind",
-)
-
-
-def test_the_core_has_an_order_too() -> None:
-    sources = Path(__file__).parents[2] / "cpp"
-    wrong = []
-    for place, stage in enumerate(CORE):
-        for path in sorted((sources / stage).glob("*.?pp")):
-            included = re.findall(r'#include "(\w+)/', path.read_text(encoding="utf-8"))
-            wrong += [f"{stage}/{path.name}: {other}" for other in included if other not in CORE[: place + 1]]
-    assert not wrong, "includes of a later folder"
-    assert {path.name for path in sources.iterdir() if path.is_dir()} == {*CORE, "fuzz", "tests"}

@@ -38,7 +38,7 @@ class RawEventFileLoader:
         self._file_size: int | None = None
         self._unpacked: Unpacked | None = None
         self._unpacked_size = -1
-        self._pending: deque[bytes] = deque()  # records that were read and of which nothing was made yet
+        self._pending: deque[bytes] = deque()  # records that were read but not parsed yet
         self._at_end = True  # nobody has left off before all was given
         self._made: deque[Any] = deque()  # what was made of records and not yet given
         if not stat.S_ISREG(os.stat(self._file_path).st_mode):  # a pipe would be waited for
@@ -71,7 +71,7 @@ class RawEventFileLoader:
                 failure, events = None, deque[Any]()
                 try:
                     events.extend(make(record))
-                except Exception as wrong:  # no event: the next call gives those after it
+                except Exception as wrong:  # not an event: the next call goes on after it
                     failure = wrong
                 if self._pending and self._pending[0] is record:
                     self._made += events
