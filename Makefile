@@ -77,7 +77,7 @@ lint: prepared ## ruff, mypy --strict, tsc if node is there, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cd $(VENV) && bin/mypy --config-file ../pyproject.toml -p tbq
-	@if command -v npx > /dev/null; then npx --yes --package typescript@7 tsc -p src/tbq/serve/static/jsconfig.json \
+	@if command -v npx > /dev/null; then npx --yes --package typescript@7 tsc -p src/tbq/server/static/jsconfig.json \
 	  || exit 1; else echo "node is not there: the page's modules are not checked"; fi
 	git ls-files '*.cpp' '*.hpp' '*.cu' | xargs $(BIN)/clang-format --dry-run --Werror
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # instead of typing's, whose import takes as long as Python's start
@@ -16,11 +14,11 @@ if TYPE_CHECKING:
     from tbq import ray as ray
     from tbq import results as results
     from tbq._core import release_memory as release_memory
-    from tbq.board import board as board
-    from tbq.doctor import Finding as Finding
-    from tbq.doctor import Findings as Findings
-    from tbq.doctor import doctor as doctor
-    from tbq.doctor import explain as explain
+    from tbq.dashboard import watch as watch
+    from tbq.diagnosis import Finding as Finding
+    from tbq.diagnosis import Findings as Findings
+    from tbq.diagnosis import doctor as doctor
+    from tbq.diagnosis import explain as explain
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
     from tbq.kinds.audio import AudioTable as AudioTable
@@ -38,22 +36,22 @@ if TYPE_CHECKING:
     from tbq.live.update import Update as Update
     from tbq.logdir import LogDir as LogDir
     from tbq.opening import open as open  # noqa: A004 - the public name
-    from tbq.patch import patch as patch
-    from tbq.patch import unpatch as unpatch
     from tbq.problems import Problem as Problem
-    from tbq.rewrite import rewrite as rewrite
-    from tbq.serve import serve as serve
+    from tbq.rewriting import rewrite as rewrite
+    from tbq.server import serve as serve
     from tbq.table.scalars import Series as Series
     from tbq.table.table import Table as Table
-    from tbq.watch import watch as watch
+    from tbq.tensorboard import board as board
     from tbq.write.demo import demo as demo
+    from tbq.write.patch import patch as patch
+    from tbq.write.patch import unpatch as unpatch
     from tbq.write.writer import SummaryWriter as SummaryWriter
 
 # Public name -> the module that defines it. Imported on first use, so that `import tbq` stays quick.
 _LAZY = {
     "AudioTable": "tbq.kinds.audio",
-    "Finding": "tbq.doctor",
-    "Findings": "tbq.doctor",
+    "Finding": "tbq.diagnosis",
+    "Findings": "tbq.diagnosis",
     "Follower": "tbq.live.follower",
     "Histogram": "tbq.kinds.histograms",
     "HistogramTable": "tbq.kinds.histograms",
@@ -71,19 +69,19 @@ _LAZY = {
     "TbqWarning": "tbq.errors",
     "TensorTable": "tbq.kinds.tensors",
     "Update": "tbq.live.update",
-    "board": "tbq.board",
+    "board": "tbq.tensorboard",
     "demo": "tbq.write.demo",
-    "doctor": "tbq.doctor",
-    "explain": "tbq.doctor",
+    "doctor": "tbq.diagnosis",
+    "explain": "tbq.diagnosis",
     "follow": "tbq.live.follower",
     "open": "tbq.opening",
-    "patch": "tbq.patch",
+    "patch": "tbq.write.patch",
     "read": "tbq.kinds.read",
     "release_memory": "tbq._core",
-    "rewrite": "tbq.rewrite",
-    "serve": "tbq.serve",
-    "unpatch": "tbq.patch",
-    "watch": "tbq.watch",
+    "rewrite": "tbq.rewriting",
+    "serve": "tbq.server",
+    "unpatch": "tbq.write.patch",
+    "watch": "tbq.dashboard",
 }
 
 __all__ = [
@@ -130,20 +128,6 @@ __all__ = [
 
 # Modules that `tbq.results.weights(...)` reaches without its own import.
 _MODULES = {"compat", "errors", "lake", "ray", "results"}
-
-
-class _Package(type(sys)):  # type: ignore[misc]
-    """Keeps `tbq.board`, `tbq.doctor`, `tbq.watch`, … functions, although packages of the same names exist.
-
-    When Python imports a package, it sets it as an attribute of its parent; here the function keeps the name.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _LAZY and isinstance(value, type(sys))):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

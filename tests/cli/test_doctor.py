@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 import protolog as pl
 
 import tbq as library
-from tbq.doctor import codes
+from tbq.diagnosis import codes
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -70,7 +70,7 @@ def test_docs_list_every_code() -> None:
     page = (Path(__file__).parents[2] / "docs" / "doctor.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1:4] for line in page.splitlines() if line.startswith("| TBQ")]
     listed = {code.strip(): (severity.strip(), title.strip()) for code, severity, title in rows}
-    from tbq.doctor.checks import all_checks
+    from tbq.diagnosis.checks import all_checks
 
     assert listed == {
         check.rule.code: (check.rule.severity, check.title.rstrip(".")) for check in all_checks()

@@ -78,6 +78,6 @@ def test_a_terminal_plot_imports_no_picture_library(runs: Path) -> None:
         text=True,
     )
     assert done.returncode == 0
-    assert not {"matplotlib", "PIL", "duckdb", "pandas", "tbq.results", "tbq.watch"} & set(
+    assert not {"matplotlib", "PIL", "duckdb", "pandas", "tbq.results", "tbq.dashboard"} & set(
         done.stderr.split()
     )

@@ -231,7 +231,7 @@ def test_the_restarts_of_commands_are_those_of_the_library(tbq: Run, tmp_path: P
     from tbq.cli.export import command as export
     from tbq.cli.rewrite import command as rewrite
     from tbq.decode.options import RESTARTS
-    from tbq.rewrite.options import RESTARTS as OF_REWRITE
+    from tbq.rewriting.options import RESTARTS as OF_REWRITE
 
     for command, known in ((export, RESTARTS), (rewrite, OF_REWRITE)):
         (option,) = [each for each in command.params if each.name == "restarts"]

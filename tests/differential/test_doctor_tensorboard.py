@@ -17,8 +17,8 @@ import protolog as pl
 import pytest
 
 import tbq
-from tbq.doctor.readers import shown
-from tbq.doctor.survey import Survey
+from tbq.diagnosis.readers import shown
+from tbq.diagnosis.survey import Survey
 
 sys.modules.setdefault(
     "tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf")

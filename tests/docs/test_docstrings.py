@@ -23,13 +23,13 @@ from tbq.query.dataset import LogDataset
 
 ROOT = Path(tbq.__file__).parent
 #: Files of these have examples; `test_examples.py` runs those of the others.
-OTHERS = ("results", "rewrite", "write")
+OTHERS = ("results", "rewriting", "write")
 PARTS = (
-    "source", "decode", "columns", "export", "table", "kinds", "query", "plot", "watch", "cli", "doctor", "compat",
-    "board", "serve", "lake", "live",
+    "source", "decode", "columns", "export", "table", "kinds", "query", "plot", "dashboard", "cli", "diagnosis", "compat",
+    "tensorboard", "server", "lake", "live",
 )  # fmt: skip
 #: What they show runs until somebody stops it; tests of their own start it.
-UNTIL_INTERRUPTED = ("tbq.board", "tbq.serve", "tbq.watch")
+UNTIL_INTERRUPTED = ("tbq.tensorboard", "tbq.server", "tbq.dashboard")
 MODULES = [
     "tbq." + path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
     for path in sorted(ROOT.rglob("*.py"))

@@ -19,7 +19,7 @@ import pytest
 import tbq
 import tbq.results
 
-PACKAGES = ("doctor", "results", "rewrite", "write")
+PACKAGES = ("diagnosis", "results", "rewriting", "write")
 # What an example needs that not every environment has; tests/interop installs it and runs these too.
 NEEDS = {"add_figure": "matplotlib"}
 
@@ -31,7 +31,7 @@ def modules() -> Iterator[str]:
             f"tbq.{package}",
             *(found.name for found in pkgutil.walk_packages(path, f"tbq.{package}.")),
         ]
-    yield from ("tbq.arrays", "tbq.patch")
+    yield from ("tbq.arrays")
 
 
 def examples() -> list[doctest.DocTest]:
@@ -63,8 +63,8 @@ def test_example(test: doctest.DocTest, demo: Path, tmp_path: Path, monkeypatch:
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    from tbq.doctor import codes, doctor, explain
-    from tbq.rewrite import rewrite
+    from tbq.diagnosis import codes, doctor, explain
+    from tbq.rewriting import rewrite
 
     for function in (codes, doctor, explain, rewrite, tbq.demo):
         yield function.__name__, function

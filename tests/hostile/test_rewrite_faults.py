@@ -91,7 +91,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
     import errno
 
-    from tbq.rewrite.target import scratch
+    from tbq.rewriting.target import scratch
 
     with (
         pytest.raises(OutputError, match="no space left on device") as refused,

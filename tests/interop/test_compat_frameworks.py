@@ -170,7 +170,7 @@ def test_a_script_that_imports_tensorflow(logs: Path, tmp_path: Path) -> None:
         "print(type(events[0]).__module__, len(events))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-m", "tbq.compat", str(script), str(path)],
+        [sys.executable, "-m", "tbq.run", "--compat", str(script), str(path)],
         capture_output=True,
         text=True,
         check=True,

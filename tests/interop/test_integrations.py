@@ -307,7 +307,7 @@ def test_patch_a_program(tmp_path):
     (tmp_path / "train.py").write_text(SCRIPT)
     for command in (["train.py"], ["-m", "train"]):
         result = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "tbq.patch", *command, "--lr", "0.1"],
+            [sys.executable, "-W", "ignore", "-m", "tbq.run", "--patch", *command, "--lr", "0.1"],
             cwd=tmp_path, capture_output=True, text=True, timeout=200,
         )  # fmt: skip
         assert result.returncode == 0, result.stderr
@@ -347,7 +347,7 @@ torches = module("torches", "from torch.utils.tensorboard import SummaryWriter a
 theirs = module("theirs", "from tensorboardX import SummaryWriter; from tensorboard.summary import Writer")
 own = module("own", "from tbq import SummaryWriter")
 assert issubclass(torches.W, tbq.SummaryWriter) and issubclass(theirs.SummaryWriter, tbq.SummaryWriter)
-assert theirs.Writer.__module__ == "tbq.patch"
+assert theirs.Writer.__module__ == "tbq.write.patch"
 {again}
 tbq.unpatch()
 assert torches.W is torches.SummaryWriter is torch.utils.tensorboard.SummaryWriter
@@ -381,7 +381,7 @@ def test_images_of_the_writer_of_tensorboard(tmp_path):
     """One tensor of all images, as TensorFlow's summaries are, and the first `max_outputs` of them."""
     import tensorflow as tf
 
-    module = importlib.import_module("tbq.patch")
+    module = importlib.import_module("tbq.write.patch")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     images = np.random.default_rng(1).integers(0, 256, (5, 4, 6, 3), dtype=np.uint8)
@@ -419,7 +419,7 @@ def test_images_of_the_writer_of_tensorboard(tmp_path):
 def test_an_output_of_the_program_keeps_its_writer(tmp_path):
     from tensorboard import summary
 
-    module = importlib.import_module("tbq.patch")  # the attribute of `tbq` is the function
+    module = importlib.import_module("tbq.write.patch")  # the attribute of `tbq` is the function
     theirs = summary.Writer
     tbq.patch()
     try:

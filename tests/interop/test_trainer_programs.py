@@ -17,7 +17,12 @@ pytestmark = pytest.mark.timeout(900)  # trainers take long to import
 
 def start(program, arguments, *, patched=False):
     """Start a program."""
-    command = [sys.executable, *(["-m", "tbq.patch"] if patched else []), str(PROGRAMS / program), *arguments]
+    command = [
+        sys.executable,
+        *(["-m", "tbq.run", "--patch"] if patched else []),
+        str(PROGRAMS / program),
+        *arguments,
+    ]
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -68,7 +68,7 @@ def test_a_command_imports_what_it_needs(
         {"write", "results", "rewrite"} - ({"doctor"} if args[0] == "doctor" else set())
     )
     if args[0] != "doctor":
-        assert "tbq.doctor" not in modules
+        assert "tbq.diagnosis" not in modules
     if args[0] != "sql":
         assert "tbq.query.sql" not in modules
 

@@ -20,8 +20,9 @@ GROUND = (
 )  # fmt: skip
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.
 STAGES = (
-    "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "watch", "doctor", "rewrite",
-    "write", "integrations", "patch", "results", "serve", "compat", "board", "logdir", "lake", "opening", "ray", "cli",
+    "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "dashboard", "diagnosis",
+    "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir", "lake", "opening",
+    "ray", "cli",
 )  # fmt: skip
 
 #: A table draws itself as it writes itself; what it draws with comes last, since it needs reduce and every kind.
@@ -77,8 +78,8 @@ def test_a_stage_imports_only_earlier_stages() -> None:
 #: What commands import beside `tbq` itself, the ground floor and each other: how to draw, where output goes, and the
 #: words that options take.
 OF_COMMANDS = (
-    "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.board", "tbq.columns.times", "tbq.decode.options",
-    "tbq.rewrite.options",
+    "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.tensorboard", "tbq.columns.times",
+    "tbq.decode.options", "tbq.rewriting.options",
 )  # fmt: skip
 
 

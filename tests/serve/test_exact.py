@@ -11,8 +11,8 @@ import pytest
 from served import Asked, strict
 
 import tbq
-from tbq.serve.embedded import written
-from tbq.serve.wire import frame, to_json
+from tbq.server.embedded import written
+from tbq.server.wire import frame, to_json
 
 FAR = 2**60 + 1
 VALUES = {

@@ -12,10 +12,10 @@ import pytest
 from served import Asked
 
 import tbq
-from tbq.serve.app import make_app
-from tbq.serve.children import Children, Job
-from tbq.serve.guard import Guard
-from tbq.serve.routes import answer
+from tbq.server.app import make_app
+from tbq.server.children import Children, Job
+from tbq.server.guard import Guard
+from tbq.server.routes import answer
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_a_filter_leaves_nothing_in_its_process(few: Asked, text: str) -> None:
 @pytest.mark.long
 def test_slow_filters_of_closed_pages_are_ended(few: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each would take an hour, and is let: these end since their pages have gone, those that wait among them."""
-    monkeypatch.setattr(importlib.import_module("tbq.serve.filters"), "_SECONDS", 3600.0)
+    monkeypatch.setattr(importlib.import_module("tbq.server.filters"), "_SECONDS", 3600.0)
     app = make_app(few.log, Guard("127.0.0.1", None))
     running = asyncio.Event()
 

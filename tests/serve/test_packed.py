@@ -10,8 +10,8 @@ import pytest
 from served import Asked, unpack
 
 import tbq
-from tbq.serve.packed import pack
-from tbq.serve.wire import frame
+from tbq.server.packed import pack
+from tbq.server.wire import frame
 
 _SHAPE = (12, 200)
 

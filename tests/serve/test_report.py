@@ -18,8 +18,8 @@ from served import strict, unframed
 
 import tbq
 from tbq.errors import OutputError, SelectionError, UsageError
-from tbq.serve.embedded import Embedded, address
-from tbq.serve.state import LiveLog
+from tbq.server.embedded import Embedded, address
+from tbq.server.state import LiveLog
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 

@@ -14,12 +14,12 @@ from served import Asked
 from starlette.testclient import TestClient
 
 import tbq
-from tbq.serve import sending
-from tbq.serve.app import make_app
-from tbq.serve.children import Child, Job
-from tbq.serve.guard import Guard
-from tbq.serve.health import Checkup
-from tbq.serve.wire import Answer
+from tbq.server import sending
+from tbq.server.app import make_app
+from tbq.server.children import Child, Job
+from tbq.server.guard import Guard
+from tbq.server.health import Checkup
+from tbq.server.wire import Answer
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_long_file_is_made_part_by_part_and_is_the_same(
     assert plain.content == b"".join(parts) and plain.content.count(b"\n") == 60_001
     packed = client(long).get("/api/points?tag=loss", headers={"accept-encoding": "gzip"})
     assert packed.headers["content-encoding"] == "gzip" and packed.content == plain.content
-    monkeypatch.setattr(importlib.import_module("tbq.serve.points"), "_AT_ONCE", 10**9)
+    monkeypatch.setattr(importlib.import_module("tbq.server.points"), "_AT_ONCE", 10**9)
     assert long.answer("points", tag="loss").body == plain.content
 
 
@@ -155,7 +155,7 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
     here = Checkup(asked.log)
     here.examine()
     monkeypatch.setattr(
-        importlib.import_module("tbq.doctor"), "doctor", lambda *_, **__: pytest.fail("it runs here")
+        importlib.import_module("tbq.diagnosis"), "doctor", lambda *_, **__: pytest.fail("it runs here")
     )
     reply = asked.json("health", wait=1)
     checkup = Checkup.of(asked.log)
@@ -170,7 +170,7 @@ def test_a_check_whose_process_ends_says_what_ended(demo: Path, monkeypatch: pyt
     """Nobody asked a query."""
     asked = Asked(demo)
     checkup = Checkup.of(asked.log)
-    monkeypatch.setattr(importlib.import_module("tbq.serve.children").sys, "executable", "/bin/false")
+    monkeypatch.setattr(importlib.import_module("tbq.server.children").sys, "executable", "/bin/false")
     checkup.examine(Job(60))
     assert checkup.failure == "the check of the log ended the process that ran it"
     assert asked.json("health")["failure"] == checkup.failure

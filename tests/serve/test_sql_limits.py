@@ -25,9 +25,9 @@ from served import Asked, Served, unframed
 
 import tbq
 from tbq.errors import TbqError
-from tbq.serve import children, filters, sql
-from tbq.serve.children import Children, Job
-from tbq.serve.memory import Held, resident
+from tbq.server import children, filters, sql
+from tbq.server.children import Children, Job
+from tbq.server.memory import Held, resident
 
 pytestmark = pytest.mark.long
 
@@ -92,7 +92,7 @@ def test_a_query_that_takes_too_much_memory_says_so(quick: Asked, monkeypatch: p
 def test_memory_that_nobody_refused_ends_the_process() -> None:
     """macOS and Windows refuse nothing: the watching thread is what is left."""
     code = (
-        "from tbq.serve import memory as m; import time\n"
+        "from tbq.server import memory as m; import time\n"
         "m._refuse = lambda more: None\n"
         "with m.Held(50_000_000):\n    held = bytes(bytearray(b'x') * 200_000_000)\n    time.sleep(60)\n"
     )

@@ -67,7 +67,7 @@ def test_dashboards_that_an_old_version_cannot_show(
 
     versions = {"tensorboard": tensorboard, "protobuf": protobuf}
     monkeypatch.setattr(metadata, "version", versions.__getitem__)
-    assert ("protobuf<5" in import_module("tbq.board").dashboards_lost()) == lost
+    assert ("protobuf<5" in import_module("tbq.tensorboard").dashboards_lost()) == lost
 
 
 def test_without_tensorboard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ def test_uninstalled_is_as_before(installed: None) -> None:
 
 def run(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "tbq.compat", *args],
+        [sys.executable, "-m", "tbq.run", *args],
         capture_output=True,
         text=True,
         env={**os.environ, **(env or {})},
@@ -140,9 +140,8 @@ print(tensor_util.make_ndarray(acc.Tensors("tf2")[1].tensor_proto))
 sys.exit(3)
 """
     script.write_text(lines)
-    done = run(
-        str(script), str(logdir / "a"), "x", env={"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
-    )
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = run("--compat", str(script), str(logdir / "a"), "x", env={"PYTHONPATH": path})
     assert done.stdout.splitlines() == ["beside __main__ ['x'] 4", "1.0"], done.stderr
     assert done.returncode == 3
 
@@ -158,9 +157,21 @@ def test_messages_of_the_package_from_the_command_line(tmp_path: Path, logdir: P
 
 
 @pytest.mark.parametrize(
-    ("args", "code"), [((), 2), (("--help",), 0), (("absent.py",), 2), (("--wrong",), 2)]
+    ("args", "code"),
+    [
+        ((), 2),
+        (("--help",), 0),
+        (("--compat",), 2),
+        (("--patch", "-m"), 2),
+        (("--patch", "absent.py"), 2),
+        (("script.py",), 2),
+        (("--wrong", "script.py"), 2),
+    ],
 )
 def test_usage(args: tuple[str, ...], code: int) -> None:
     done = run(*args)
     assert done.returncode == code
-    assert "python -m tbq.compat" in done.stdout + done.stderr or "no such script: 'absent.py'" in done.stderr
+    assert (
+        "python -m tbq.run --compat" in done.stdout + done.stderr
+        or "no such script: 'absent.py'" in done.stderr
+    )

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import tbq
 from tbq import roles
-from tbq.doctor import codes, explain
-from tbq.doctor.report import text
+from tbq.diagnosis import codes, explain
+from tbq.diagnosis.report import text
 from tbq.errors import SourceError, UsageError
 from tbq.problems import RESTART_HINT
 
@@ -154,7 +154,7 @@ def test_the_function_keeps_its_name_beside_the_package(tmp_path: Path) -> None:
     import importlib
     import pickle
 
-    module = importlib.import_module("tbq.doctor")
+    module = importlib.import_module("tbq.diagnosis")
     assert tbq.doctor is module.doctor
     assert pickle.loads(pickle.dumps(tbq.doctor)) is tbq.doctor
     pl.healthy(tmp_path)

@@ -15,7 +15,7 @@ import pytest
 
 import tbq
 from tbq.decode.reader import Reader
-from tbq.doctor import survey
+from tbq.diagnosis import survey
 from tbq.errors import DamageError, SelectionError, SourceError
 from tbq.export import parquet
 

@@ -263,7 +263,7 @@ def test_the_function_keeps_its_name_beside_the_package(tmp_path: Path) -> None:
     import importlib
     import pickle
 
-    module = importlib.import_module("tbq.rewrite")
+    module = importlib.import_module("tbq.rewriting")
     assert tbq.rewrite is module.rewrite
     assert pickle.loads(pickle.dumps(tbq.rewrite)) is tbq.rewrite
     pl.healthy(tmp_path / "runs")

@@ -21,7 +21,7 @@ from tables import examples
 import tbq
 from tbq import text as module
 from tbq.cli import main
-from tbq.doctor.report import text
+from tbq.diagnosis.report import text
 from tbq.text import Screen, escaped, page, paragraph, printable, shell_word, shortened
 
 RED = "\x1b[31mred\n"

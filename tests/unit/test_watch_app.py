@@ -14,11 +14,11 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 
 import tbq
+from tbq.dashboard.app import WatchApp
+from tbq.dashboard.feed import Feed, FeedUpdate
+from tbq.dashboard.model import Model
+from tbq.dashboard.widgets import CardPane, Pane, RunPane
 from tbq.plot.cells import plain
-from tbq.watch.app import WatchApp
-from tbq.watch.feed import Feed, FeedUpdate
-from tbq.watch.model import Model
-from tbq.watch.widgets import CardPane, Pane, RunPane
 
 PATIENCE = 600  # times a tenth of a second
 

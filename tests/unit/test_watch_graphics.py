@@ -16,9 +16,9 @@ pytest.importorskip("PIL")
 pytest.importorskip("textual")
 from PIL import Image
 
+from tbq.dashboard.graphics import Graphics, Protocol, drawing, understood
+from tbq.dashboard.sixel import sixel
 from tbq.plot.cells import width
-from tbq.watch.graphics import Graphics, Protocol, drawing, understood
-from tbq.watch.sixel import sixel
 
 PROTOCOLS: list[Protocol] = ["kitty", "iterm2", "sixel"]
 

@@ -6,13 +6,13 @@ import math
 
 import pytest
 
+from tbq.dashboard import screen
+from tbq.dashboard.feed import FeedUpdate
+from tbq.dashboard.model import SMOOTHS, SORTS, Model, chosen
+from tbq.dashboard.runs import Run
 from tbq.live.view import LatestOfRun, Series
 from tbq.plot.cells import plain
 from tbq.plot.colours import PALETTE, colours
-from tbq.watch import screen
-from tbq.watch.feed import FeedUpdate
-from tbq.watch.model import SMOOTHS, SORTS, Model, chosen
-from tbq.watch.runs import Run
 
 NOW = 1_000_000.0
 

@@ -35,8 +35,8 @@ def command(print_binary: bool, flags: tuple[str, ...]) -> None:
     Needs the extra "board": pip install 'tbq[board]'.
     """
     if print_binary:
-        from tbq.board import binary
         from tbq.cli.emit import show
+        from tbq.tensorboard import binary
 
         show(binary())
         return

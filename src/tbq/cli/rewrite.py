@@ -15,7 +15,7 @@ from tbq.cli.options import (
     steps_option,
     threads_option,
 )
-from tbq.rewrite.options import RESTARTS
+from tbq.rewriting.options import RESTARTS
 
 _EXAMPLES = """\b
 Examples:

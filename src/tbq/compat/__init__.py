@@ -7,7 +7,7 @@
     from tbq.compat.tbparse import SummaryReader
     from tbq.compat.data_provider import DataProvider
 
-For a script that you cannot change: `python -m tbq.compat script.py`, or `tbq.compat.install()` before its imports.
+For a script that you cannot change: `python -m tbq.run --compat SCRIPT`, or `tbq.compat.install()` before its imports.
 """
 
 from tbq.compat.installation import install, uninstall

@@ -1,4 +1,4 @@
-"""Short training programs over a `SummaryWriter`: `python loops.py OUT MODULE`, with or without `-m tbq.patch`."""
+"""Short training programs over a `SummaryWriter`: `python loops.py OUT MODULE`, also under `tbq.run --patch`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,41 @@
+"""Two writers logged the same tags into one directory at the same time.
+
+What it does
+    Finds tags of a run that two sessions logged over the same period.
+
+Why it matters
+    Several processes (all ranks of a distributed job, two jobs with one log_dir) share a run. TensorBoard draws one
+    line back and forth through the points of both; its default loader drops about half of them. tbq keeps all.
+
+What to do
+    Give each process its own directory (`runs/exp1/rank0`), or log from rank 0 only. Existing files can be moved apart:
+    each writer has its own file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.readers import describe
+from tbq.diagnosis.survey import Survey, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RULE = Rule("TBQ301", "overlap", "warning")
+
+
+def check(survey: Survey) -> Iterator[Finding]:
+    by_run: dict[int, list[int]] = {}
+    scalars = survey.is_kind("scalars")
+    for series in sorted(survey.overlapping):
+        by_run.setdefault(int(survey.series["run"][series]), []).append(series)
+    for run, together in by_run.items():
+        numbers = [series for series in together if scalars[series]]
+        effect = f": {describe(survey, *numbers)}" if numbers else ""
+        yield RULE.finding(
+            f"two writers at the same time logged {some([survey.tags[series] for series in together])}{effect}",
+            run=survey.runs[run].name,
+            hint="give each process its own directory, or log from only one of them",
+        )

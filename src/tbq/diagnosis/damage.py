@@ -1,0 +1,73 @@
+"""Damaged places in files, by cause: what was lost, between which steps, and what is left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tbq.decode.problems import FAULTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tbq._core import Fault, FileReport
+    from tbq.diagnosis.finding import Finding, Rule
+    from tbq.diagnosis.survey import Survey
+
+# Checked against TensorBoard in tests/differential/test_doctor_tensorboard.py.
+_EFFECTS = {"bad_payload": "TensorBoard shows the damaged values, or stops there (--load_fast=false)"}
+_LARGEST = 64 << 20  # a longer stretch is not a single record with a damaged header
+
+
+def damage(survey: Survey, rule: Rule, cause: str, words: str | None = None) -> Iterator[Finding]:
+    """One finding per file for all of its damage of this cause."""
+    for index in survey.rows((survey.files["faults"] > 0) & (survey.files["state"] == 0)):
+        report = survey.reports[index]
+        faults = [fault for fault in report.faults if cause_of(report, fault) == cause]
+        if not faults:
+            continue
+        lost = sum(fault.length for fault in faults)
+        places = f" at {len(faults):,} places" if len(faults) > 1 else ""
+        more = f" ({report.more_faults:,} more damaged places are not listed)" if report.more_faults else ""
+        yield rule.finding(
+            f"{words or FAULTS[cause]}{places}: {lost:,} bytes lost {_steps(faults)}; "
+            f"{report.records:,} records are valid{more}",
+            run=survey.run_of_file(index),
+            path=survey.paths[index],
+            offset=faults[0].offset,
+            hint=f"{_EFFECTS.get(cause, 'TensorBoard stops there')}; to keep the rest: "
+            "tbq rewrite LOGDIR -o NEW --repair",
+        )
+
+
+def cause_of(report: FileReport, fault: Fault) -> str:
+    """The cause, in finer detail than the reader needs: one damaged record, or bytes that are not records."""
+    from tbq import _core
+
+    if fault.code in ("torn", "too_long"):
+        return "garbage"
+    if fault.code not in ("bad_length", "bad_payload") or report.compressed:
+        return fault.code
+    data = _bytes(report, fault)
+    if data is None:
+        return fault.code
+    if fault.code == "bad_payload":  # the full record that its header announces, or a part of it
+        return "bad_payload" if int.from_bytes(data[:8], "little") + 16 == fault.length else "garbage"
+    return "bad_length" if len(data) >= 16 and _core.frame(data[12:-4])[-4:] == data[-4:] else "garbage"
+
+
+def _bytes(report: FileReport, fault: Fault) -> bytes | None:
+    try:
+        with open(report.path, "rb") as file:
+            file.seek(fault.offset)
+            return file.read(fault.length if fault.code == "bad_length" and fault.length <= _LARGEST else 8)
+    except OSError:
+        return None
+
+
+def _steps(faults: list[Fault]) -> str:
+    first, last = faults[0].step_before, faults[-1].step_after
+    if first is not None and last is not None:
+        return f"between step {first:,} and step {last:,}"
+    if first is not None:
+        return f"after step {first:,}"
+    return f"before step {last:,}" if last is not None else "with no step on either side"

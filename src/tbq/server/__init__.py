@@ -1,0 +1,115 @@
+"""`tbq serve`: a log directory as a page in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tbq.arguments import bad
+from tbq.errors import missing
+
+if TYPE_CHECKING:
+    from tbq.decode.options import Restarts
+    from tbq.limits import Size
+    from tbq.select import Names, Steps
+    from tbq.server.state import LiveLog
+    from tbq.source.discover import Source
+
+PORT = 6007
+
+
+def serve(
+    path: Source,
+    *,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    token: str | None = None,
+    allow_host: Sequence[str] | str = (),
+    open: bool = False,  # noqa: A002 - what the command calls it
+    title: str | None = None,
+    run: Names = None,
+    tag: Names = None,
+    steps: Steps = None,
+    restarts: Restarts = "resume",
+    interval: float = 0.25,
+    stalled_after: float | None = None,
+    threads: int | None = None,
+    max_unpacked: Size | None = None,
+    on_start: Callable[[str, str | None], object] | None = None,
+) -> None:
+    """Show a log directory in the browser until it is interrupted.
+
+    Only this machine can reach it. With another `host` a token is needed, which is made if none is given. If the port
+    is taken, the next free one is. `on_start` is called with the address and a remark; without it both are printed.
+    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`. Needs the extra "serve".
+
+    >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP
+    http://127.0.0.1:40123/
+    """
+    import importlib.util
+
+    for module in ("starlette", "uvicorn"):
+        if importlib.util.find_spec(module) is None:
+            raise missing(module, needed_for="tbq serve", extra="serve")
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
+        raise bad("port", port, "a whole number from 0 to 65535; 0 takes any free port")
+    # An empty one (--token "$UNSET") would let everybody in; others do not fit into a header.
+    if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
+        raise bad(
+            "token", token, "a text of letters, digits and signs of ASCII, e.g. of `openssl rand -hex 16`"
+        )
+    from tbq.server.state import LiveLog
+
+    log = LiveLog(
+        path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, stalled_after=stalled_after,
+        title=title, threads=threads, max_unpacked=max_unpacked,
+    )  # fmt: skip
+    log.start()  # reads while the server is being imported
+    try:
+        _serve(
+            log,
+            host,
+            port,
+            token,
+            allow_host,
+            lambda address, remark: _started(address, remark, open, on_start),
+        )
+    finally:
+        log.close()
+
+
+def _serve(
+    log: LiveLog,
+    host: str,
+    port: int,
+    token: str | None,
+    allow_host: Sequence[str] | str,
+    started: Callable[[str, str | None], object],
+) -> None:
+    import threading
+
+    from tbq.server.guard import Guard, is_local, new_token
+    from tbq.server.routes import prepare
+    from tbq.server.server import Listening, execute
+
+    with Listening.at(host, port) as listening:
+        if token is None and not is_local(host):
+            token = new_token()
+        allowed = [allow_host] if isinstance(allow_host, str) else list(allow_host)
+        guard = Guard(host, token, allowed)
+        address, remark = listening.address(token), listening.remark
+        threading.Thread(target=prepare, name="tbq imports", daemon=True).start()
+        execute(log, guard, listening, lambda: started(address, remark))
+
+
+def _started(
+    address: str, remark: str | None, open_page: bool, on_start: Callable[[str, str | None], object] | None
+) -> None:
+    if on_start is not None:
+        on_start(address, remark)
+    else:
+        print(f"{remark}\n{address}" if remark else address, flush=True)
+    if open_page:
+        import webbrowser
+
+        webbrowser.open(address)

@@ -1,0 +1,112 @@
+"""What the page may ask: each path, the parameters it takes, and the function that answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from tbq.errors import SelectionError, TbqError, UsageError, collected_warnings
+from tbq.server.params import BusyError, NotFoundError, Params, TooMuchError
+from tbq.server.wire import Answer, json_answer
+
+if TYPE_CHECKING:
+    from tbq.server.children import Job
+    from tbq.server.state import LiveLog
+
+
+class Route(NamedTuple):
+    """The function that answers, as `module.function` of this stage: imported when it is first asked."""
+
+    place: str
+    params: tuple[str, ...] = ()
+
+    def answer(self, log: LiveLog, params: Params) -> Answer:
+        """The answer to a request."""
+        module, _, name = self.place.partition(".")
+        function: Callable[[LiveLog, Params], Answer] = getattr(import_module(f"tbq.server.{module}"), name)
+        return function(log, params)
+
+
+# `mark` asks nothing: it makes another address of another value at the same step.
+ROUTES: dict[str, Route] = {
+    "state": Route("runs.state"),
+    "runs": Route("runs.runs"),
+    "tags": Route("runs.tags"),
+    "groups": Route("groups.groups", ("by",)),
+    "curves": Route(
+        "curves.curves",
+        ("tag", "runs", "x", "low", "high", "width", "smooth", "group", "band", "log"),
+    ),
+    "metrics": Route("metrics.metrics", ("columns",)),
+    "filter": Route("filters.filter_runs", ("where", "maybe")),
+    "summary.csv": Route("filters.summary_csv", ("runs", "columns")),
+    "series": Route("media.series", ("kind", "tag", "runs")),
+    "image": Route("media.image", ("run", "tag", "step", "index", "mark")),
+    "audio": Route("media.audio", ("run", "tag", "step", "index", "mark")),
+    "waveform": Route("media.waveform", ("run", "tag", "step", "index", "width", "mark")),
+    "text": Route("media.text", ("run", "tag", "step", "mark", "whole")),
+    "histograms": Route("values.histograms", ("run", "tag", "bins", "most")),
+    "pr": Route("values.pr_curve", ("run", "tag", "step", "mark")),
+    "tensor": Route("values.tensor", ("run", "tag", "step", "mark")),
+    "mesh": Route("values.mesh", ("run", "tag", "step", "mark")),
+    "graph": Route("values.graph", ("run", "tag", "under", "mark")),
+    "hparams": Route("values.hparams"),
+    "health": Route("health.health", ("wait",)),
+    "explain": Route("health.explain", ("code",)),
+    "command": Route(
+        "commands.command", ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width")
+    ),
+    "schema": Route("sql.tables"),
+    "nearest": Route("points.nearest", ("tag", "runs", "x", "axis", "smooth")),
+    "points": Route("points.points", ("tag", "runs", "format")),
+}
+
+
+def prepare() -> None:
+    """Import what requests will need, so that none of them has to wait for it."""
+    for route in ROUTES.values():
+        import_module(f"tbq.server.{route.place.partition('.')[0]}")
+
+
+def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]], job: Job | None = None) -> Answer:
+    """The reply to `api/PATH?…`; an error is a reply too. `job` says if nobody waits for it any more."""
+    route = ROUTES.get(path)
+    try:
+        if route is None:
+            raise NotFoundError(f"no such address: api/{path[:100]}")
+        with log.asking(), collected_warnings():
+            return route.answer(log, Params(pairs, route.params, job))
+    except TbqError as wrong:
+        return failed(log, wrong)
+    except MemoryError:
+        return failed(log, TooMuchError("there is not enough memory for this"))
+
+
+def query(log: LiveLog, body: bytes, job: Job) -> Answer:
+    """The reply to a query in SQL."""
+    try:
+        try:
+            given = json.loads(body)
+        except (ValueError, RecursionError):
+            given = None
+        if not isinstance(given, dict) or not set(given) <= {"query", "limit"} or "query" not in given:
+            raise UsageError('got something else, want JSON: {"query": "select …", "limit": 1000}')
+        from tbq.server import sql
+
+        return sql.run_query(log, given["query"], given.get("limit", sql.MOST_ROWS), job)
+    except TbqError as wrong:
+        return failed(log, wrong)
+    except MemoryError:
+        return failed(log, TooMuchError("there is not enough memory for this query"))
+
+
+def failed(log: LiveLog, wrong: TbqError) -> Answer:
+    """An error as a reply, without where on this machine it was."""
+    kinds: tuple[tuple[type[TbqError], int], ...] = (
+        (NotFoundError, 404), (TooMuchError, 413), (BusyError, 429), (SelectionError, 404),
+    )  # fmt: skip
+    status = next((status for kind, status in kinds if isinstance(wrong, kind)), 400)
+    hint = None if wrong.hint is None else log.without_paths(wrong.hint)
+    return json_answer({"error": log.without_paths(wrong.message), "hint": hint}, status)
