@@ -31,7 +31,7 @@ def modules() -> Iterator[str]:
             f"tbq.{package}",
             *(found.name for found in pkgutil.walk_packages(path, f"tbq.{package}.")),
         ]
-    yield from ("tbq.arrays")
+    yield "tbq.arrays"
 
 
 def examples() -> list[doctest.DocTest]:
