@@ -312,6 +312,19 @@ def test_a_version_that_only_a_time_tells_apart(web: Web) -> None:
             assert {row["value"] for row in table.to_dicts() if row["run"] == "a"} == {7.0}
 
 
+def test_tables_of_one_log_share_the_file_of_a_version_that_may_change(web: Web) -> None:
+    """No later table replaces the file from which an earlier one still reads its large values."""
+    web.etags = False
+    text = ef.event_file([ef.version(), ef.scalar("loss", 1, 1.0), ef.text("note", 2, b"x" * 5000)])
+    web.put(f"runs/a/{NAME}", text, time.time())
+    log = tbq.open(f"{web.url}/runs")
+    texts = log.texts(run="a")
+    web.requests.clear()
+    assert len(log.scalars(run="a")) == 1 and len(log.histograms(run="a")) == 0
+    assert texts.to_dicts()[0]["text"] == "x" * 5000 and not log.problems
+    assert not web.requests
+
+
 def test_many_failing_objects_are_not_a_store_that_fails(bucket: Bucket, s3_server: S3Server) -> None:
     bucket.put_many({f"runs/{run:03}/{NAME}": events(2) for run in range(60)})
 

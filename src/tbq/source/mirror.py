@@ -152,7 +152,9 @@ class Mirror:
         held = self._held.get(url)
         if held is not None and held.version is not None:
             quiet = held.proven is not None and time.time() - version.modified > _QUIET
-            return not quiet and _is_of(held, version) and held.path.exists()
+            # A log that is not followed stays as it was listed: its tables agree, and none loses its file.
+            doubtful = self._live and (quiet or _is_too_new(version, held.fetched))
+            return not doubtful and _is_of(held, version) and held.path.exists()
         return self._take(url, version)
 
     def _take(self, url: str, version: Object) -> bool:
@@ -341,12 +343,9 @@ def _first_bytes(
 
 
 def _is_of(held: _Held, version: Object) -> bool:
-    """Whether a file is surely of this version."""
+    """Whether nothing says that a file is of another version."""
     return (
-        held.version is not None
-        and held.version.etag == version.etag
-        and held.version.size == version.size
-        and not _is_too_new(version, held.fetched)
+        held.version is not None and held.version.etag == version.etag and held.version.size == version.size
     )
 
 
