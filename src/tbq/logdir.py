@@ -484,8 +484,8 @@ class LogDir:
         from tbq.write.reduced import check_events, write_events
 
         check_events(path)
-        table, walls = over_runs(self._reader.given(selected), by, stats, tag, **selected)
-        return write_events(table.to_arrow(), walls, path)
+        table, wall_times = over_runs(self._reader.given(selected), by, stats, tag, **selected)
+        return write_events(table.to_arrow(), wall_times, path)
 
     def compare(
         self,

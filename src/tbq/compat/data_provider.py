@@ -363,8 +363,8 @@ class DataProvider:
         values = self._values_of(run, series)
         rows = list(tensors(values, series, values.places(series.source)))
         steps = np.array([step for step, _, _ in rows], np.int64)
-        walls = np.array([wall_time for _, wall_time, _ in rows], np.float64)
-        return Points(steps, walls, np.array([float(value.item()) for _, _, value in rows], np.float64))
+        wall_times = np.array([wall_time for _, wall_time, _ in rows], np.float64)
+        return Points(steps, wall_times, np.array([float(value.item()) for _, _, value in rows], np.float64))
 
 
 class MultiplexerDataProvider(DataProvider):

@@ -115,7 +115,7 @@ def _about(model: Model, tag: str) -> str:
 
 
 def _columns(curves: Curves, row: int) -> Columns:
-    return Columns(curves.first[row], curves.last[row], curves.least[row], curves.largest[row])
+    return Columns(curves.first[row], curves.last[row], curves.min[row], curves.max[row])
 
 
 def _takeovers(takeovers: list[tuple[int, float]], axis: str, began: float) -> list[float]:

@@ -48,8 +48,8 @@ class Curves(NamedTuple):
     high: float
     first: NDArray[np.float64]
     last: NDArray[np.float64]
-    least: NDArray[np.float64]
-    largest: NDArray[np.float64]
+    min: NDArray[np.float64]
+    max: NDArray[np.float64]
     broken: NDArray[np.float64]  # for each series, x of its first value in range that is not finite
 
 

@@ -160,7 +160,7 @@ def _curve(
     drawn = columns_of(at, positive(line.y, options.log_y), columns)
     band = None
     if line.low is not None and line.high is not None:
-        band = columns_of(at, line.low, columns).least, columns_of(at, line.high, columns).largest
+        band = columns_of(at, line.low, columns).min, columns_of(at, line.high, columns).max
         if options.log_y:
             band = np.where(band[0] > 0, band[0], np.where(band[1] > 0, 5e-324, np.nan)), band[1]
     known = line.y[finite]
@@ -191,7 +191,7 @@ def _member(line: Line, low: float, high: float, columns: int, options: Options)
 
 def _pieces(columns: Columns, broken: Any) -> list[Columns]:
     """The curve, cut at columns with only non-finite values."""
-    empty = np.isnan(columns.least)
+    empty = np.isnan(columns.min)
     gaps = np.unique(broken[broken >= 0])
     gaps = gaps[empty[gaps]]
     if not len(gaps):

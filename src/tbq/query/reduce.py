@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from tbq.arguments import choices
 from tbq.arrays import without_overflow
-from tbq.columns.codes import codes_of, complete, numbers
+from tbq.columns.codes import codes_of, numbers
+from tbq.columns.grouped import complete
 from tbq.errors import warn
 from tbq.query import student
 from tbq.query.aligned import Aligned, aligned
@@ -129,12 +130,12 @@ class _Rows:
         size = np.bincount(self.cell, minlength=len(self.key))
         return value, (np.cumsum(size) - size).astype(np.int64)
 
-    def least(self) -> Floats:
+    def min(self) -> Floats:
         out = np.full(len(self.key), np.inf)
         np.fmin.at(out, self.cell, self.value)
         return out
 
-    def largest(self) -> Floats:
+    def max(self) -> Floats:
         out = np.full(len(self.key), -np.inf)
         np.fmax.at(out, self.cell, self.value)
         return out
@@ -179,8 +180,8 @@ def _quantile(rows: _Rows | Aligned, q: float) -> Floats:
 STATS: dict[str, Callable[[_Rows | Aligned], NDArray[Any]]] = {
     "mean": lambda rows: rows.mean,
     "std": lambda rows: rows.std,
-    "min": lambda rows: rows.least(),
-    "max": lambda rows: rows.largest(),
+    "min": lambda rows: rows.min(),
+    "max": lambda rows: rows.max(),
     "median": lambda rows: _quantile(rows, 0.5),
     "ci95": _ci95,
     "sem": _sem,

@@ -102,7 +102,7 @@ def _curves(log: LiveLog, params: Params) -> Answer:
                 "takeovers": _takeovers(log, run, asked),
             }
             for i, (run, count) in enumerate(
-                zip(runs, np.isfinite(curves.columns.least).sum(axis=1), strict=True)
+                zip(runs, np.isfinite(curves.columns.min).sum(axis=1), strict=True)
             )
         ]
         if names is not None:
@@ -125,8 +125,8 @@ def _by_core(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
     if asked.smooth and len(runs) <= _MOST_RAW:
         options["range"] = (curves.low, curves.high)
         plain = log.view.curves(pairs, **options)
-        raw = Columns(plain.first, plain.last, plain.least, plain.largest)
-    columns = Columns(curves.first, curves.last, curves.least, curves.largest)
+        raw = Columns(plain.first, plain.last, plain.min, plain.max)
+    columns = Columns(curves.first, curves.last, curves.min, curves.max)
     return Made(curves.low, curves.high, columns, raw, curves.broken.tolist())
 
 
@@ -172,14 +172,14 @@ def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band:
         column = grid(x, low, high, asked.width, asked.log_x)
         bottom, top = line.moments.ends(band)
         columns.append(columns_of(column, line.moments.mean, asked.width))
-        lower.append(columns_of(column, bottom, asked.width).least)
-        upper.append(columns_of(column, top, asked.width).largest)
+        lower.append(columns_of(column, bottom, asked.width).min)
+        upper.append(columns_of(column, top, asked.width).max)
         count = line.moments.count[line.moments.count > 0]
         series.append(
             {
                 "group": name,
                 "ids": [log.id_of(run) for run in of_group[name]],
-                "points": int(np.isfinite(columns[-1].least).sum()),
+                "points": int(np.isfinite(columns[-1].min).sum()),
                 "n": [int(count.min()), int(count.max())] if len(count) else [0, 0],
                 "broken": None,
                 "takeovers": [],
@@ -246,7 +246,7 @@ def _frame(asked: Asked, curves: Made, bands: dict[str, Any], **facts: Any) -> A
     else:
         columns = {"first": first, "last": last, "min": least, "max": largest}
     if curves.raw is not None:
-        columns |= {"raw_min": curves.raw.least, "raw_max": curves.raw.largest}
+        columns |= {"raw_min": curves.raw.min, "raw_max": curves.raw.max}
     columns |= bands
     plain = {name: narrow(column) if column.dtype.kind == "f" else column for name, column in columns.items()}
     return replace(frame(plain, **about), squeeze="runs" if "packed" in about else "never")

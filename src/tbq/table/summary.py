@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from tbq.arguments import choices
 from tbq.arrays import without_overflow
-from tbq.columns.codes import Series, numbers_array
+from tbq.columns.codes import numbers_array
+from tbq.columns.grouped import GroupedRows
 from tbq.columns.names import TAG, distinct
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def statistics(
 ) -> tuple[pa.Array, list[Statistic]]:
     """The runs, and the statistics of each tag (`tags` in their order, or all by name) for each run."""
     chosen = choices("stats", stats, tuple(STATS))
-    rows = Series.of(table)
+    rows = GroupedRows.of(table)
     fresh = np.ones(len(rows.run), bool)
     fresh[1:] = rows.run[1:] != rows.run[:-1]
     run_of_row = rows.run[fresh]
@@ -90,16 +91,16 @@ class Values(NamedTuple):
 class _Groups:
     """Intermediate results that statistics share, computed once: one value per run and tag."""
 
-    def __init__(self, rows: Series) -> None:
+    def __init__(self, rows: GroupedRows) -> None:
         self.rows = rows
         self.starts = rows.starts
         self.lengths = np.diff(np.append(rows.starts, len(rows.run)))
         self._cache: dict[str, Floats] = {}
 
-    def smallest(self) -> Floats:
+    def min(self) -> Floats:
         return self._once("min", lambda: np.fmin.reduceat(self.rows.value, self.starts))
 
-    def largest(self) -> Floats:
+    def max(self) -> Floats:
         return self._once("max", lambda: np.fmax.reduceat(self.rows.value, self.starts))
 
     def numbers(self) -> Floats:
@@ -145,17 +146,17 @@ class _Groups:
 STATS: dict[str, Callable[[_Groups], Values]] = {
     "first": lambda g: Values(g.rows.value[g.starts]),
     "last": lambda g: Values(g.rows.value[g.rows.ends - 1]),
-    "min": lambda g: Values(g.smallest()),
-    "max": lambda g: Values(g.largest()),
+    "min": lambda g: Values(g.min()),
+    "max": lambda g: Values(g.max()),
     "mean": lambda g: Values(g.mean()),
     "std": lambda g: Values(g.std()),
     "count": lambda g: Values(g.lengths),
-    "min_step": lambda g: g.step_of(g.smallest()),
-    "max_step": lambda g: g.step_of(g.largest()),
+    "min_step": lambda g: g.step_of(g.min()),
+    "max_step": lambda g: g.step_of(g.max()),
 }
 
 
-def _groups_by_tag(rows: Series) -> dict[str, NDArray[np.int64]]:
+def _groups_by_tag(rows: GroupedRows) -> dict[str, NDArray[np.int64]]:
     tags = rows.tag[rows.starts]
     if not len(tags):
         return {}
