@@ -9,7 +9,7 @@ from tbq.arguments import choice
 from tbq.columns.times import with_time
 from tbq.export.csv import SEPARATORS
 from tbq.export.fit import that_fit
-from tbq.export.options import Options
+from tbq.export.options import ExportOptions
 from tbq.export.rows import blocks, csv_rows, json_rows
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class RowStream:
     b'step,value\\n0,0.5\\n1,0.5\\n'
     """
 
-    def __init__(self, stream: IO[bytes], options: Options) -> None:
+    def __init__(self, stream: IO[bytes], options: ExportOptions) -> None:
         choice("format", options.format, FORMATS)
         self.stream = stream
         self._options = options

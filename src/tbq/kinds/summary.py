@@ -10,7 +10,7 @@ from tbq.arguments import choice, choices, keywords, mapping
 from tbq.columns.codes import names_in, values_of
 from tbq.columns.names import TAG, distinct
 from tbq.columns.rows import first_of, take_cells
-from tbq.decode.options import READING, Options, Reading
+from tbq.decode.options import READING, DecodeOptions, Reading
 from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError
 from tbq.kinds.digest import Digest
@@ -104,7 +104,7 @@ def _is_named(tag: str, named: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Curves:
+class SummaryCurves:
     """The scalars of a summary, so that a page can draw them beside their last values."""
 
     scalars: pa.Table
@@ -137,7 +137,7 @@ class SummaryTable(Table):
     """One row per run; `best` maps each tag of `best=` to the columns of its best value and step."""
 
     best: Mapping[str, tuple[str, str]] = {}
-    curves: Curves | None = None  # the data of sparklines
+    curves: SummaryCurves | None = None  # the data of sparklines
 
     def having(self, arrow: pa.Table) -> SummaryTable:
         """The same table with other rows, or in another order.
@@ -199,7 +199,7 @@ def summary(
     scalars = digest.scalars
     if scalars is not None:  # the table keeps them in memory
         tags = {names[f"{each.tag}\0last"]: each.tag for each in columns if each.tag is not None}
-        table.curves = Curves(scalars, tags, folds)
+        table.curves = SummaryCurves(scalars, tags, folds)
     return table
 
 
@@ -234,7 +234,7 @@ def _folded(reader: Reader, runs: Sequence[Run], series: pa.Table, reading: Read
     # Whether a sub-run is the only one does not depend on the selection.
     beside = [each for each in reader.runs if each.name not in chosen and parent(each.name) in subs.below]
     if beside:
-        options = Options(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
+        options = DecodeOptions(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
         result, _ = reader.read_quietly(beside, [], options)
         more = table_of(result.series([each.name for each in beside]))
         columns = ["run", "tag", "kind", "count"]

@@ -49,7 +49,7 @@ def reduce(
     names = parse(stats)
     scalars = complete(scalars)
     short = None if general_only else aligned(scalars, groups)
-    rows = _Rows.of(scalars, groups) if short is None else short
+    rows = _CellRows.of(scalars, groups) if short is None else short
     groups_of, tags_of = _labels(rows)
     columns: dict[str, Any] = {"group": groups_of, "tag": tags_of, "step": pa.array(rows.step)}
     for name in names:
@@ -68,7 +68,7 @@ def parse(stats: Sequence[str] | str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _CellRows:
     """The values, and the cell of each: one cell for each (group, tag, step), in that order."""
 
     cell: Ints
@@ -79,7 +79,7 @@ class _Rows:
     tags: list[str]
 
     @classmethod
-    def of(cls, table: pa.Table, groups: Mapping[str, str]) -> _Rows:
+    def of(cls, table: pa.Table, groups: Mapping[str, str]) -> _CellRows:
         group_names = sorted(set(groups.values()))
         rank = {name: i for i, name in enumerate(group_names)}
         run, run_names = codes_of(table.column("run"))
@@ -144,7 +144,7 @@ class _Rows:
         return np.asarray(np.bincount(self.cell, values, minlength=len(self.key)), np.float64)
 
 
-def _labels(rows: _Rows | Aligned) -> tuple[pa.Array, pa.Array]:
+def _labels(rows: _CellRows | Aligned) -> tuple[pa.Array, pa.Array]:
     width = max(len(rows.tags), 1)
     group, tag = (
         pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
@@ -153,12 +153,12 @@ def _labels(rows: _Rows | Aligned) -> tuple[pa.Array, pa.Array]:
     return group, tag
 
 
-def _sem(rows: _Rows | Aligned) -> Floats:
+def _sem(rows: _CellRows | Aligned) -> Floats:
     with np.errstate(all="ignore"):
         return np.asarray(rows.std / np.sqrt(rows.count), np.float64)
 
 
-def _ci95(rows: _Rows | Aligned) -> Floats:
+def _ci95(rows: _CellRows | Aligned) -> Floats:
     reach = np.zeros(int(rows.count.max(initial=1)) + 1)
     for n in np.unique(rows.count).tolist():
         reach[n] = student.quantile(0.975, n - 1) if n > 1 else 0.0
@@ -166,7 +166,7 @@ def _ci95(rows: _Rows | Aligned) -> Floats:
         return np.asarray(reach[rows.count] * rows.std / np.sqrt(rows.count), np.float64)
 
 
-def _quantile(rows: _Rows | Aligned, q: float) -> Floats:
+def _quantile(rows: _CellRows | Aligned, q: float) -> Floats:
     """Interpolated between two values if q falls between them, as in NumPy."""
     value, start = rows.ordered
     place = np.maximum(rows.count - 1, 0) * q
@@ -177,7 +177,7 @@ def _quantile(rows: _Rows | Aligned, q: float) -> Floats:
         return np.asarray(np.where(low == high, low, low * (1 - share) + high * share), np.float64)
 
 
-STATS: dict[str, Callable[[_Rows | Aligned], NDArray[Any]]] = {
+STATS: dict[str, Callable[[_CellRows | Aligned], NDArray[Any]]] = {
     "mean": lambda rows: rows.mean,
     "std": lambda rows: rows.std,
     "min": lambda rows: rows.min(),

@@ -207,10 +207,10 @@ def csv_answer(table: pa.Table, name: str) -> Answer:
 def csv_text(table: pa.Table) -> bytes:
     """A table as CSV; cells that a spreadsheet would take for formulas are made harmless."""
     from tbq.export.csv import write
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
     stream = io.BytesIO()
-    write(table, stream, Options(format="csv", csv_safe=True))
+    write(table, stream, ExportOptions(format="csv", csv_safe=True))
     return stream.getvalue()
 
 
