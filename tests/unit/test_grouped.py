@@ -7,9 +7,9 @@ import pytest
 
 from tbq.columns.grouped import GroupedRows
 from tbq.errors import UsageError
+from tbq.summary.statistics import summary
 from tbq.table.downsample import every, max_points
 from tbq.table.smooth import smooth
-from tbq.table.summary import summary
 from tbq.table.wide import wide
 
 # Two series, not in order, with rows that lack each of the four columns between them.

@@ -23,7 +23,7 @@ class RowStream:
     """Writes tables one after the other to a binary stream, and flushes after each; leaves out columns of bytes.
 
     >>> import io, pyarrow as pa
-    >>> stream = RowStream(io.BytesIO(), Options(format="csv"))
+    >>> stream = RowStream(io.BytesIO(), ExportOptions(format="csv"))
     >>> for step in range(2):
     ...     stream.write(pa.table({"step": [step], "value": [0.5]}))
     >>> stream.stream.getvalue()

@@ -10,7 +10,6 @@ import numpy as np
 from tbq.columns.codes import values_of
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.kinds.hparams import HPARAM
-from tbq.kinds.summary import summary
 from tbq.numbers import number
 from tbq.plot import ticks
 from tbq.plot.backend import literal, name_text
@@ -18,6 +17,7 @@ from tbq.plot.options import order_of
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side, tick_names
 from tbq.roles import best_of
+from tbq.summary.per_run import summary
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader

@@ -17,7 +17,7 @@ from tbq.roles import best_of
 from tbq.server.params import TooMuchError
 from tbq.server.points import table
 from tbq.server.wire import Answer, frame
-from tbq.table.summary import STATS, statistics
+from tbq.summary.statistics import STATS, statistics
 from tbq.text import is_text
 
 if TYPE_CHECKING:

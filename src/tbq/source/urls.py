@@ -66,7 +66,7 @@ def place_of(url: str | os.PathLike[str]) -> ObjectURL:
     """Take a URL apart.
 
     >>> place_of("s3://bucket/runs/a/")
-    Place(store='s3://bucket', key='runs/a')
+    ObjectURL(store='s3://bucket', key='runs/a')
     """
     text = os.fspath(url)
     scheme = _scheme(text)

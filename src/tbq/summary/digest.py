@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tbq.columns.codes import values_of
 from tbq.decode.options import DecodeOptions, Reading
 from tbq.kinds.values import Values
-from tbq.table.summary import Statistic, statistics
+from tbq.summary.statistics import Statistic, statistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
