@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tbq.kinds.hparams import HparamTable as HparamTable
     from tbq.kinds.meshes import Mesh as Mesh
     from tbq.kinds.read import read as read
-    from tbq.kinds.summary import SummaryTable as SummaryTable
     from tbq.kinds.tags import TagTable as TagTable
     from tbq.kinds.tensors import TensorTable as TensorTable
     from tbq.live.follower import Follower as Follower
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from tbq.problems import Problem as Problem
     from tbq.rewriting import rewrite as rewrite
     from tbq.server import serve as serve
+    from tbq.summary.table import SummaryTable as SummaryTable
     from tbq.table.scalars import Series as Series
     from tbq.table.table import Table as Table
     from tbq.tensorboard import board as board
@@ -61,7 +61,7 @@ _LAZY = {
     "Problem": "tbq.problems",
     "RunChanges": "tbq.live.update",
     "Series": "tbq.table.scalars",
-    "SummaryTable": "tbq.kinds.summary",
+    "SummaryTable": "tbq.summary.table",
     "SummaryWriter": "tbq.write.writer",
     "Table": "tbq.table.table",
     "TagTable": "tbq.kinds.tags",

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tbq.kinds.histograms import Histogram, HistogramTable
     from tbq.kinds.hparams import HparamTable
     from tbq.kinds.meshes import Mesh
-    from tbq.kinds.summary import SummaryTable
     from tbq.kinds.tags import TagTable
     from tbq.kinds.tensors import TensorTable
     from tbq.plot.options import PlotSelected
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from tbq.query.dataset import LogDataset
     from tbq.query.written import Export, Paths
     from tbq.schema import TableName
+    from tbq.summary.table import SummaryTable
     from tbq.table.scalars import Series
     from tbq.table.table import Table
 
@@ -324,7 +324,7 @@ class LogDir:
         >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]
         'lr=0.1/seed=0'
         """
-        from tbq.query.leaderboard import leaderboard
+        from tbq.summary.leaderboard import leaderboard
 
         return leaderboard(
             self._reader.given(reading), stats=stats, run=run, tag=tag, steps=steps, best=best, sort=sort, top=top,
@@ -484,8 +484,8 @@ class LogDir:
         from tbq.write.reduced import check_events, write_events
 
         check_events(path)
-        table, walls = over_runs(self._reader.given(selected), by, stats, tag, **selected)
-        return write_events(table.to_arrow(), walls, path)
+        table, wall_times = over_runs(self._reader.given(selected), by, stats, tag, **selected)
+        return write_events(table.to_arrow(), wall_times, path)
 
     def compare(
         self,

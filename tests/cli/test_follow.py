@@ -17,7 +17,7 @@ import eventfile as ef
 import pytest
 
 import tbq as library
-from tbq.cli.watchdog import Event, execute
+from tbq.cli.watchdog import FailedCheck, execute
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 NAME = "events.out.tfevents.1.host"
@@ -272,7 +272,7 @@ def test_an_alarm_stays_one_if_its_command_is_interrupted_or_cannot_start(tmp_pa
         follow.process.send_signal(signal.SIGINT)
         code, _, err = follow.end()
     assert (code, err) == (3, "tbq: --exec: the command was interrupted\n")
-    wrong = execute("true " + 4_000_000 * "x", Event("nan"))  # more than a system takes for an argument
+    wrong = execute("true " + 4_000_000 * "x", FailedCheck("nan"))  # more than a system takes for an argument
     assert wrong is not None and wrong.startswith("the command could not be started: ")
 
 

@@ -16,17 +16,17 @@ from tbq.kinds.audio import AudioTable
 from tbq.kinds.histograms import Histogram, HistogramTable
 from tbq.kinds.hparams import HparamTable
 from tbq.kinds.meshes import Mesh
-from tbq.kinds.summary import SummaryTable
 from tbq.kinds.tags import TagTable
 from tbq.kinds.tensors import TensorTable
 from tbq.query.dataset import LogDataset
+from tbq.summary.table import SummaryTable
 
 ROOT = Path(tbq.__file__).parent
 #: Files of these have examples; `test_examples.py` runs those of the others.
 OTHERS = ("results", "rewriting", "write")
 PARTS = (
-    "source", "decode", "columns", "export", "table", "kinds", "query", "plot", "dashboard", "cli", "diagnosis", "compat",
-    "tensorboard", "server", "lake", "live",
+    "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "plot", "dashboard", "cli",
+    "diagnosis", "compat", "tensorboard", "server", "lake", "live",
 )  # fmt: skip
 #: What they show runs until somebody stops it; tests of their own start it.
 UNTIL_INTERRUPTED = ("tbq.tensorboard", "tbq.server", "tbq.dashboard")

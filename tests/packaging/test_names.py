@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,3 +24,16 @@ def stored(path: Path) -> Iterator[str]:
 
 def test_no_variable_has_a_name_that_says_nothing() -> None:
     assert [place for path in sorted(ROOT.rglob("*.py")) for place in stored(path)] == []
+
+
+#: Names that other projects gave: TensorBoard's `provider.Run`, and one callback per trainer.
+NAMED_BY_OTHERS = {"Run", "TbqCallback"}
+
+
+def test_one_class_has_one_name() -> None:
+    modules: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].append(path.relative_to(ROOT).as_posix())
+    assert {name: places for name, places in modules.items() if len(places) > 1}.keys() == NAMED_BY_OTHERS

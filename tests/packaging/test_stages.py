@@ -20,13 +20,13 @@ GROUND = (
 )  # fmt: skip
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.
 STAGES = (
-    "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "dashboard", "diagnosis",
-    "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir", "lake", "opening",
-    "ray", "cli",
+    "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "live", "plot", "dashboard",
+    "diagnosis", "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir",
+    "lake", "opening", "ray", "cli",
 )  # fmt: skip
 
-#: A table draws itself as it writes itself; what it draws with comes last, since it needs reduce and every kind.
-FACADES = {"table/table.py": ("tbq.plot.tables", "tbq.plot.options")}
+#: A table has layouts and pictures; their modules come later, because they need more than tables.
+FACADES = {"table/table.py": ("tbq.summary.statistics", "tbq.plot.tables", "tbq.plot.options")}
 
 MODULES = sorted(
     path

@@ -237,9 +237,9 @@ def test_columns_of_scalars(
 ) -> None:
     """A wall time that is not wanted is not stored; sessions and restarts are what they are without it."""
     want = restarted.scalars(tag=tag, steps=steps, restarts=restarts, on_error="ignore").to_arrow()
-    options = decode.Options(
+    options = decode.DecodeOptions(
         tag=Selection.of(tag),
-        steps=steps or decode.Options().steps,
+        steps=steps or decode.DecodeOptions().steps,
         restarts=restarts,
         threads=threads,
         columns=columns,

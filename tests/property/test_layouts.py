@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tbq.errors import TbqWarning
+from tbq.summary.statistics import STATS
 from tbq.table import Table
-from tbq.table.summary import STATS
 from tbq.table.wide import column_names
 
 steps = st.one_of(

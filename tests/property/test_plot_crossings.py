@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tbq.errors import SelectionError, TbqWarning
-from tbq.plot.options import Options
+from tbq.plot.options import PlotOptions
 from tbq.plot.scalars import of_table
 from tbq.table.table import Table
 
@@ -143,7 +143,7 @@ def test_lines_are_what_python_says(rows: list[Row], options: dict[str, Any]) ->
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TbqWarning)
         try:
-            chart = of_table(table, "loss", None, Options.of({**options, "by": by}))  # type: ignore[typeddict-item]
+            chart = of_table(table, "loss", None, PlotOptions.of({**options, "by": by}))  # type: ignore[typeddict-item]
         except SelectionError:
             assert not want
             return

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tbq.errors import TbqError, TbqWarning
 from tbq.plot.cells import width
-from tbq.plot.options import Options
+from tbq.plot.options import PlotOptions
 from tbq.plot.scalars import of_table
 from tbq.plot.terminal import lines_of
 from tbq.table.table import Table
@@ -98,7 +98,7 @@ def test_any_table_in_a_terminal(table: Table, options: Any, room: int, colour: 
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", TbqWarning)
         try:
-            drawn = lines_of(of_table(table, None, None, Options.of(options)), room, None, colour)
+            drawn = lines_of(of_table(table, None, None, PlotOptions.of(options)), room, None, colour)
         except TbqError:
             return
     assert all(width(line) <= room for line in drawn)

@@ -223,10 +223,12 @@ def test_edits_change_what_they_say_and_nothing_else(
 
 def times_of(root: Path) -> list[tuple[float, float]]:
     """When each session began and ended, in order."""
-    from tbq.decode import Options, decode
+    from tbq.decode import DecodeOptions, decode
     from tbq.source.discover import discover
 
-    result = decode(discover(root).runs, [], Options(restarts="keep"), lambda _: None, session_tables=True)
+    result = decode(
+        discover(root).runs, [], DecodeOptions(restarts="keep"), lambda _: None, session_tables=True
+    )
     sessions = pa.table(result.sessions()).to_pylist()
     return [(each["begin"], each["end"]) for each in sessions if each["timed"]]
 

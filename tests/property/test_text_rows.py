@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tbq.export.csv import write as write_csv
 from tbq.export.json import write as write_json
-from tbq.export.options import Options
+from tbq.export.options import ExportOptions
 
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 cells = st.tuples(
@@ -55,7 +55,7 @@ def is_float32_of(got: float, want: float) -> bool:
 @given(st.lists(cells, max_size=8), st.integers(0, 8), st.sampled_from(["csv", "tsv"]))
 def test_csv_comes_back(rows: list[tuple[object, ...]], cut: int, format: str) -> None:
     out = io.BytesIO()
-    write_csv(arrow(rows, cut), out, Options(format=format))
+    write_csv(arrow(rows, cut), out, ExportOptions(format=format))
     delimiter = {"csv": ",", "tsv": "\t"}[format]
     header, *lines = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), delimiter=delimiter)
     assert header == NAMES
@@ -73,8 +73,8 @@ def test_csv_comes_back(rows: list[tuple[object, ...]], cut: int, format: str) -
 @given(st.lists(cells, max_size=8), st.integers(0, 8), st.sampled_from(["null", "string"]))
 def test_json_comes_back(rows: list[tuple[object, ...]], cut: int, json_nan: str) -> None:
     out, lines = io.BytesIO(), io.BytesIO()
-    write_json(arrow(rows, cut), out, Options(format="json", json_nan=json_nan))
-    write_json(arrow(rows, cut), lines, Options(format="jsonl", json_nan=json_nan))
+    write_json(arrow(rows, cut), out, ExportOptions(format="json", json_nan=json_nan))
+    write_json(arrow(rows, cut), lines, ExportOptions(format="jsonl", json_nan=json_nan))
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
@@ -105,7 +105,7 @@ def test_blocks_and_chunks_do_not_show(count: int, chunks: int) -> None:
         for i in range(chunks)
     ]
     out = io.BytesIO()
-    write_csv(pa.concat_tables(parts), out, Options())
+    write_csv(pa.concat_tables(parts), out, ExportOptions())
     want = "".join(f"t{i % 3},{i}\n" for i in range(count))
     assert out.getvalue().decode() == "tag,step\n" + want
 

@@ -27,7 +27,7 @@ import tbq
 from tbq.errors import TbqError
 from tbq.server import children, filters, sql
 from tbq.server.children import Children, Job
-from tbq.server.memory import Held, resident
+from tbq.server.memory import MemoryLimit, resident
 
 pytestmark = pytest.mark.long
 
@@ -97,7 +97,7 @@ def test_memory_that_nobody_refused_ends_the_process() -> None:
         "with m.Held(50_000_000):\n    held = bytes(bytearray(b'x') * 200_000_000)\n    time.sleep(60)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 77
-    with Held(1 << 40):
+    with MemoryLimit(1 << 40):
         pass
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import tbq
 from tbq import _core
-from tbq.export.options import Options
+from tbq.export.options import ExportOptions
 from tbq.export.rows import blocks, csv_rows
 
 ROOT = Path(__file__).parents[2]
@@ -38,17 +38,19 @@ def log_of_scalars(folder: Path, rows: int) -> Path:
 def test_text_stays_as_it_is_while_more_is_written() -> None:
     table = pa.table({"step": range(200_000)})
     want = "".join(f"{i}\n" for i in range(200_000)).encode()
-    held = list(blocks(table, csv_rows(table.column_names, ",", Options()), Options()))
+    held = list(blocks(table, csv_rows(table.column_names, ",", ExportOptions()), ExportOptions()))
     assert len(held) > 2 and b"".join(held) == want
     first = held[0]
     assert first.readonly and first.format == "B" and first.contiguous
-    again = b"".join(bytes(block) for block in blocks(table, csv_rows(["step"], ",", Options()), Options()))
+    again = b"".join(
+        bytes(block) for block in blocks(table, csv_rows(["step"], ",", ExportOptions()), ExportOptions())
+    )
     assert again == want  # each copied before the next is written
 
 
 def test_text_outlives_its_writer() -> None:
     table = pa.table({"word": ["a" * 50, "b" * 50] * 2000})
-    text = list(blocks(table, csv_rows(["word"], ",", Options()), Options()))
+    text = list(blocks(table, csv_rows(["word"], ",", ExportOptions()), ExportOptions()))
     gc.collect()
     noise = [bytes(1 << 18) for _ in range(64)]  # memory that was freed would be used for these
     assert b"".join(text) == ("a" * 50 + "\n" + "b" * 50 + "\n").encode() * 2000

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tbq.errors import OutputError, TbqWarning, UsageError
-from tbq.export import FORMATS, Options, format_of, write, write_many
+from tbq.export import FORMATS, ExportOptions, format_of, write, write_many
 from tbq.export.everything import write_all
 from tbq.table import Table
 
@@ -336,7 +336,7 @@ def test_wrong_options(table: Table, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="time: got 'later'"):
         table.write(tmp_path / "out.csv", time="later")
     with pytest.raises(UsageError, match="json_nan"):
-        Options(json_nan="maybe")  # type: ignore[arg-type]
+        ExportOptions(json_nan="maybe")  # type: ignore[arg-type]
 
 
 def test_the_kinds_of_columns_that_queries_give(tmp_path: Path) -> None:
@@ -421,5 +421,5 @@ def test_the_text_of_chunks_with_offsets_and_nulls() -> None:
         }
     )
     out = io.BytesIO()
-    write_csv(pa.concat_tables([table.slice(1, 2), table.slice(3), table.slice(0, 1)]), out, Options())
+    write_csv(pa.concat_tables([table.slice(1, 2), table.slice(3), table.slice(0, 1)]), out, ExportOptions())
     assert out.getvalue().decode() == 'label,n,list\n,,\nb,3,"[]"\nc,4,"[2.5,null]"\na,1,"[1.5]"\n'

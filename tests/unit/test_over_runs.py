@@ -14,9 +14,9 @@ import pytest
 import tbq
 from tbq.errors import OutputError, SelectionError, TbqWarning, UsageError
 from tbq.query.groups import Grouping, group_runs
-from tbq.query.leaderboard import ranked
 from tbq.query.moments import Moments, merged
 from tbq.query.reduce import reduce
+from tbq.summary.leaderboard import ranked
 from tbq.table import Table
 from tbq.write.reduced import folders
 

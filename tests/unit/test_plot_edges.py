@@ -16,7 +16,7 @@ import pytest
 
 import tbq
 from tbq.errors import SelectionError, TbqWarning, UsageError
-from tbq.plot.options import Options
+from tbq.plot.options import PlotOptions
 from tbq.plot.scalars import of_table
 from tbq.plot.terminal import lines_of
 from tbq.table.table import Table
@@ -40,7 +40,7 @@ def table(series: dict[str, list[float]], walls: list[float] | None = None, tag:
 
 
 def text(rows: Table, **options: Any) -> str:
-    lines = lines_of(of_table(rows, None, None, Options.of(options)), 60, 14, False)  # type: ignore[arg-type]
+    lines = lines_of(of_table(rows, None, None, PlotOptions.of(options)), 60, 14, False)  # type: ignore[arg-type]
     return "\n".join("".join(span.text for span in line) for line in lines)
 
 

@@ -135,7 +135,7 @@ def test_blocks_of_any_size(tmp_path: Path, block: int) -> None:
     source = everything(tmp_path / "runs")
     runs = discover(tmp_path / "runs").runs
     survey = decode.decode(
-        runs, [], decode.Options(restarts="keep", block=block), Unpacked(), session_tables=True
+        runs, [], decode.DecodeOptions(restarts="keep", block=block), Unpacked(), session_tables=True
     )
     target = tmp_path / "out"
     report = _core.rewrite_run(

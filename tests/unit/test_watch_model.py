@@ -9,8 +9,8 @@ import pytest
 from tbq.dashboard import screen
 from tbq.dashboard.feed import FeedUpdate
 from tbq.dashboard.model import SMOOTHS, SORTS, Model, chosen
-from tbq.dashboard.runs import Run
-from tbq.live.view import LatestOfRun, Series
+from tbq.dashboard.runs import ShownRun
+from tbq.live.view import LatestOfRun, LatestOfSeries
 from tbq.plot.cells import plain
 from tbq.plot.colours import PALETTE, colours
 
@@ -19,12 +19,12 @@ NOW = 1_000_000.0
 
 def series(
     tag: str = "loss", value: float = 0.5, step: int = 100, wall: float = NOW, kind: str = "scalars"
-) -> Series:
+) -> LatestOfSeries:
     """A series whose last 50 steps took 10 s each."""
-    return Series(kind, tag, 51, step, wall, value, step - 50, wall - 500.0, [])
+    return LatestOfSeries(kind, tag, 51, step, wall, value, step - 50, wall - 500.0, [])
 
 
-def latest(*of_run: Series, ended: float = NOW) -> LatestOfRun:
+def latest(*of_run: LatestOfSeries, ended: float = NOW) -> LatestOfRun:
     return LatestOfRun(NOW - 5000, ended, list(of_run))
 
 
@@ -52,13 +52,13 @@ def model(**runs: LatestOfRun) -> Model:
     ],
 )
 def test_state_of_a_run(age: float, status: str | None, value: float, state: str) -> None:
-    run = Run("a", status=status)
+    run = ShownRun("a", status=status)
     run.update(latest(series(value=value, wall=NOW - age), ended=NOW - age), NOW, first=True)
     assert run.state(NOW) == state
 
 
 def test_a_run_that_grows_is_running_whatever_its_clock_says() -> None:
-    run = Run("a")
+    run = ShownRun("a")
     run.update(latest(series(wall=NOW - 90_000), ended=NOW - 90_000), NOW, first=True)
     assert run.state(NOW) == "finished"
     run.update(latest(series(step=101, wall=NOW - 89_990), ended=NOW - 89_990), NOW, first=False)
@@ -67,13 +67,13 @@ def test_a_run_that_grows_is_running_whatever_its_clock_says() -> None:
 
 
 def test_a_clock_far_ahead_does_not_run_for_ever() -> None:
-    run = Run("a")
+    run = ShownRun("a")
     run.update(latest(series(wall=NOW + 1e6), ended=NOW + 1e6), NOW, first=True)
     assert [run.state(NOW + age) for age in (0, 300, 4000)] == ["running", "stalled", "finished"]
 
 
 def test_rate_and_step() -> None:
-    run = Run("a")
+    run = ShownRun("a")
     run.update(latest(series(), series("val", step=7)), NOW, first=True)
     assert (run.step, run.rate, run.pause) == (100, 0.1, 10.0)
 

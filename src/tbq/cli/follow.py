@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import tbq
-    from tbq.cli.lines import Lines, Rows
-    from tbq.cli.watchdog import Event, Watchdog
+    from tbq.cli.lines import Lines, RowPrinter
+    from tbq.cli.watchdog import FailedCheck, Watchdog
 
 KINDS = tuple(
     name for name in _TABLES if name not in ("media", "projector", "runs", "tags", "files", "problems")
@@ -120,7 +120,7 @@ def command(
     """
     import tbq
     from tbq.cli.watchdog import Watchdog, seconds
-    from tbq.export import Options, output
+    from tbq.export import ExportOptions, output
     from tbq.export.stream import RowStream
 
     kinds = list(dict.fromkeys(kind))
@@ -168,11 +168,11 @@ def command(
                 colour = "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
                 code = session.run(follower, Lines(colour))
             else:
-                from tbq.cli.lines import Rows
+                from tbq.cli.lines import RowPrinter
 
                 with output("-") as stream:
-                    rows = RowStream(stream, Options(format=format, time=time, json_nan=json_nan))  # type: ignore[arg-type]
-                    code = session.run(follower, Rows(rows, kinds, format == "jsonl"))
+                    rows = RowStream(stream, ExportOptions(format=format, time=time, json_nan=json_nan))  # type: ignore[arg-type]
+                    code = session.run(follower, RowPrinter(rows, kinds, format == "jsonl"))
         except KeyboardInterrupt:
             code = 0
     if code:
@@ -213,7 +213,7 @@ class Session:
         self._reached: dict[str, int] = {}  # the last step of each run
         self._last_run = ""  # the run that wrote last
 
-    def run(self, follower: tbq.Follower, printer: Lines | Rows) -> int:
+    def run(self, follower: tbq.Follower, printer: Lines | RowPrinter) -> int:
         """Follow until an end condition holds; return the exit code."""
         from tbq.cli.emit import tell
 
@@ -257,7 +257,9 @@ class Session:
             ]
             follower.wait(min(ends, default=None))
 
-    def _take(self, update: tbq.Update, printer: Lines | Rows, old: bool) -> tuple[Event | None, int]:
+    def _take(
+        self, update: tbq.Update, printer: Lines | RowPrinter, old: bool
+    ) -> tuple[FailedCheck | None, int]:
         """Show an update, unless it has only rows from before; return the first failed check and the number of new
         rows."""
         from tbq.cli.emit import tell
@@ -324,14 +326,14 @@ class Session:
         tell(f"{why}, before step {self._until_step:,} was reached")
         return 1
 
-    def _stalled(self, silent: float) -> Event:
-        from tbq.cli.watchdog import Event
+    def _stalled(self, silent: float) -> FailedCheck:
+        from tbq.cli.watchdog import FailedCheck
 
         assert self._watchdog.stall is not None
         run = self._last_run
-        return Event(self._watchdog.stall[0], run, "", self._reached.get(run), f"{silent:.0f}")
+        return FailedCheck(self._watchdog.stall[0], run, "", self._reached.get(run), f"{silent:.0f}")
 
-    def _fail(self, event: Event) -> int:
+    def _fail(self, event: FailedCheck) -> int:
         from tbq.cli.emit import tell
         from tbq.cli.watchdog import execute
 

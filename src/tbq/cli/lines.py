@@ -19,7 +19,7 @@ _KEYS = ("run", "tag", "step", "wall_time")
 _WIDE = 40  # characters of a name
 
 
-class Rows:
+class RowPrinter:
     """Rows for programs. JSON Lines repeat a retracted row with `"retracted": true`."""
 
     def __init__(self, rows: RowStream, kinds: list[str], is_json: bool) -> None:

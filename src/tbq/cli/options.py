@@ -148,7 +148,7 @@ spark_option: Decorator[Any] = click.option(
     "--spark", metavar="TAG", help="Add a sparkline of this tag, on a terminal."
 )
 
-#: The statistics of summaries, copied from `tbq.table.summary.STATS`, because importing that takes long.
+#: The statistics of summaries, copied from `tbq.summary.statistics.STATS`, because importing that takes long.
 STATS = "first, last, min, max, mean, std, count, min_step, max_step"
 
 

@@ -47,7 +47,7 @@ def seconds(text: str, option: str) -> float:
 
 
 @dataclass(frozen=True)
-class Event:
+class FailedCheck:
     """A failed check and its facts."""
 
     check: str
@@ -102,7 +102,7 @@ class Watchdog:
         """Whether any check needs scalars."""
         return bool(self._values)
 
-    def check(self, scalars: Table) -> Event | None:
+    def check(self, scalars: Table) -> FailedCheck | None:
         """The first event that these rows trigger, by wall time."""
         from tbq.export.cells import cell_rows
 
@@ -114,7 +114,7 @@ class Watchdog:
             return None
         columns = (arrow[name].to_pylist() for name in ("run", "tag", "step", "wall_time", "value"))
         events = [
-            (wall_time, row, Event(check, run, tag, step))
+            (wall_time, row, FailedCheck(check, run, tag, step))
             for row, (run, tag, step, wall_time, value) in enumerate(zip(*columns, strict=True))
             for check, holds in tags[tag]
             if holds(value)
@@ -169,7 +169,7 @@ def _comparison(text: str) -> tuple[Selection, Callable[[float], bool]]:
     return selection, lambda value: compare(value, limit)
 
 
-def execute(command: str, event: Event) -> str | None:
+def execute(command: str, event: FailedCheck) -> str | None:
     """Run a shell command with the facts in its environment; its output goes to stderr. Returns what went wrong."""
     sys.stderr.flush()
     try:

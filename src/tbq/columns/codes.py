@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -100,68 +99,6 @@ def numbers(column: pa.ChunkedArray) -> NDArray[Any]:
     return np.asarray(
         column.chunk(0).to_numpy(zero_copy_only=False) if column.num_chunks == 1 else column.to_numpy()
     )
-
-
-def complete(table: pa.Table) -> pa.Table:
-    """The rows of a scalar table that have a run, a tag, a step and a value.
-
-    >>> complete(pa.table({"run": ["a", "a"], "tag": ["x", None], "step": [1, 2], "value": [0.5, 0.5]})).num_rows
-    1
-    """
-    for name in ("run", "tag", "step", "value"):
-        if table.column(name).null_count:
-            table = table.filter(table.column(name).is_valid())
-    return table
-
-
-@dataclass(frozen=True)
-class Series:
-    """The rows of a scalar table grouped by run and tag, each group in the order of the table."""
-
-    run: Ints  # the run code of each row
-    tag: Ints
-    step: NDArray[np.int64]
-    value: NDArray[np.float64]
-    starts: NDArray[np.int64]  # the first row of each group
-    run_names: list[str]
-    tag_names: list[str]
-    wall: NDArray[np.float64] | None = None
-
-    @classmethod
-    def of(cls, table: pa.Table, walls: bool = False) -> Series:
-        """Group the table; one in order of run and tag, as tbq's are, is not copied. `walls` keeps wall times."""
-        table = complete(table)
-        run, run_names = codes_of(table.column("run"))
-        tag, tag_names = codes_of(table.column("tag"))
-        step, value = numbers(table.column("step")), numbers(table.column("value"))
-        wall = numbers(table.column("wall_time")) if walls else None
-        changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
-        starts = np.concatenate([[0], np.flatnonzero(changed) + 1]) if len(run) else np.zeros(0, np.int64)
-        if not _grouped(run[starts], tag[starts], len(tag_names)):
-            order = np.lexsort((order_of(tag_names)[tag], order_of(run_names)[run]))
-            run, tag, step, value = run[order], tag[order], step[order], value[order]
-            wall = None if wall is None else wall[order]
-            changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
-            starts = np.concatenate([[0], np.flatnonzero(changed) + 1])
-        return cls(run, tag, step, value, starts, run_names.to_pylist(), tag_names.to_pylist(), wall)
-
-    @property
-    def ends(self) -> NDArray[np.int64]:
-        """The row after the last row of each group."""
-        ends = np.append(self.starts, len(self.run))[1:]
-        return ends.astype(np.int64)
-
-
-def _grouped(run: Ints, tag: Ints, tags: int) -> bool:
-    """Whether each run is one block, and each tag one block within it."""
-    key = run.astype(np.int64) * (tags + 1) + tag
-    blocks = run[np.concatenate([[True], run[1:] != run[:-1]])] if len(run) else run
-    return _are_distinct(key) and _are_distinct(blocks)
-
-
-def _are_distinct(numbers: NDArray[np.integer[Any]]) -> bool:
-    ordered = np.sort(numbers)  # not np.unique, which would import numpy.ma
-    return bool((ordered[1:] != ordered[:-1]).all())
 
 
 def numbers_array(values: NDArray[Any], absent: NDArray[np.bool_] | None = None) -> pa.Array:

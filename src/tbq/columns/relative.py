@@ -17,7 +17,7 @@ COLUMN = "relative_time"
 
 
 def relative_times(
-    walls: pa.ChunkedArray, runs: pa.ChunkedArray | None, began: Mapping[str, float] | None
+    wall_times: pa.ChunkedArray, runs: pa.ChunkedArray | None, began: Mapping[str, float] | None
 ) -> pa.ChunkedArray:
     """Seconds since each run began: since its first record with a wall time in any of its files, or since the first
     value of a tag if that is earlier (in a converted log).
@@ -28,7 +28,7 @@ def relative_times(
     >>> relative_times(pa.chunked_array([[12.5]]), pa.chunked_array([["a"]]), {"a": 10.0}).to_pylist()
     [2.5]
     """
-    seconds = walls.to_numpy()
+    seconds = wall_times.to_numpy()
     if runs is None:
         codes, names = np.zeros(len(seconds), np.int64), [""]
     else:
@@ -41,7 +41,7 @@ def relative_times(
         starts = np.array([*(began.get(name, 0.0) for name in names), 0.0])
     with np.errstate(invalid="ignore"):  # a wall time may be infinite
         values = seconds - starts[codes]
-    return pa.chunked_array([pa.array(values, from_pandas=False, mask=_absent(walls))])
+    return pa.chunked_array([pa.array(values, from_pandas=False, mask=_absent(wall_times))])
 
 
 def run_column(table: pa.Table) -> pa.ChunkedArray | None:

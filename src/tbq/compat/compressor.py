@@ -11,7 +11,7 @@ import numpy as np
 NORMAL_HISTOGRAM_BPS = (0, 668, 1587, 3085, 5000, 6915, 8413, 9332, 10000)
 
 
-class Histogram(Protocol):
+class HistogramLike(Protocol):
     """A `HistogramValue` or a HistogramProto."""
 
     @property
@@ -27,7 +27,7 @@ class Histogram(Protocol):
 
 
 def compress_histogram_proto(
-    histogram: Histogram, bps: Sequence[float] = NORMAL_HISTOGRAM_BPS
+    histogram: HistogramLike, bps: Sequence[float] = NORMAL_HISTOGRAM_BPS
 ) -> list[tuple[float, Any]]:
     """The value at each basis point, interpolated linearly inside its bucket."""
     if not histogram.num:

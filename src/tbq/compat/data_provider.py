@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from tbq.arguments import bad
 from tbq.compat.provider.classes import errors, provider
-from tbq.compat.provider.index import BLOB_SEQUENCE, SCALAR, TENSOR, Series, index_run
+from tbq.compat.provider.index import BLOB_SEQUENCE, SCALAR, TENSOR, IndexedSeries, index_run
 from tbq.compat.provider.requests import (
     Request,
     Wanted,
@@ -79,7 +79,7 @@ class DataProvider:
         )
         self._stale: set[str] = set()
         self._starts: dict[str, float | None] = {}
-        self._index: dict[str, dict[str, Series]] = {}
+        self._index: dict[str, dict[str, IndexedSeries]] = {}
         self._sources: dict[str, str] = {}  # the run's name here → its name in the log
         self._values: dict[tuple[str, str], RunValues] = {}
         self._lists: dict[tuple[str, str, int], dict[str, Any]] = {}  # results of list_* for unchanged runs
@@ -155,7 +155,7 @@ class DataProvider:
         """The metadata of series of images, clips and graphs."""
         request = requested(ctx, **wanted)
 
-        def longest(run: str, series: Series) -> dict[str, Any]:
+        def longest(run: str, series: IndexedSeries) -> dict[str, Any]:
             values = self._values_of(run, series)
             lengths = values.blob_lengths()
             return {
@@ -262,7 +262,7 @@ class DataProvider:
         """An empty list, so that TensorBoard's page reads the tensors of the plugin hparams."""
         return []
 
-    def points(self, request: Request, most: int) -> Iterator[tuple[str, Series, Points]]:
+    def points(self, request: Request, most: int) -> Iterator[tuple[str, IndexedSeries, Points]]:
         """Run, series and points of scalars, as arrays."""
         for run, series in self._selected(request, SCALAR):
             _refuse_tensors(series)
@@ -292,7 +292,7 @@ class DataProvider:
                 self._stale.clear()
         return self._lock
 
-    def _select(self, request: Request, data_class: int) -> Iterator[tuple[str, Series]]:
+    def _select(self, request: Request, data_class: int) -> Iterator[tuple[str, IndexedSeries]]:
         runs = request.runs
         chosen = self._index if runs is None else [run for run in sorted(runs) if run in self._index]
         for run in chosen:
@@ -303,7 +303,7 @@ class DataProvider:
                 if series.data_class == data_class and series.plugin == request.plugin:
                     yield run, series
 
-    def _selected(self, request: Request, data_class: int) -> list[tuple[str, Series]]:
+    def _selected(self, request: Request, data_class: int) -> list[tuple[str, IndexedSeries]]:
         with self._fresh():
             return list(self._select(request, data_class))
 
@@ -312,7 +312,7 @@ class DataProvider:
         request: Request,
         data_class: int,
         make: Any,
-        further: Callable[[str, Series], dict[str, Any]] | None = None,
+        further: Callable[[str, IndexedSeries], dict[str, Any]] | None = None,
     ) -> _Lists:
         """The metadata of the series; results for all series are cached until a run changes."""
         plugin = request.plugin
@@ -333,7 +333,7 @@ class DataProvider:
         request: Request,
         data_class: int,
         make: Any,
-        further: Callable[[str, Series], dict[str, Any]] | None,
+        further: Callable[[str, IndexedSeries], dict[str, Any]] | None,
     ) -> _Lists:
         lists: _Lists = {}
         for run, series in self._select(request, data_class):
@@ -348,14 +348,14 @@ class DataProvider:
             )
         return lists
 
-    def _values_of(self, run: str, series: Series) -> RunValues:
+    def _values_of(self, run: str, series: IndexedSeries) -> RunValues:
         key = run, series.listed.kind
         with self._lock:
             if key not in self._values:
                 self._values[key] = self._listing.values(self._sources.get(run, run), series.listed.kind)
             return self._values[key]
 
-    def _points(self, run: str, series: Series) -> Points:
+    def _points(self, run: str, series: IndexedSeries) -> Points:
         if series.listed.kind == "scalars":
             return self._listing.points(self._sources.get(run, run), series.source)
         import numpy as np  # scalars of an unknown plugin
@@ -363,8 +363,8 @@ class DataProvider:
         values = self._values_of(run, series)
         rows = list(tensors(values, series, values.places(series.source)))
         steps = np.array([step for step, _, _ in rows], np.int64)
-        walls = np.array([wall_time for _, wall_time, _ in rows], np.float64)
-        return Points(steps, walls, np.array([float(value.item()) for _, _, value in rows], np.float64))
+        wall_times = np.array([wall_time for _, wall_time, _ in rows], np.float64)
+        return Points(steps, wall_times, np.array([float(value.item()) for _, _, value in rows], np.float64))
 
 
 class MultiplexerDataProvider(DataProvider):
@@ -403,6 +403,6 @@ class MultiplexerDataProvider(DataProvider):
         return [run for run in super()._runs() if run in known]
 
 
-def _refuse_tensors(series: Series) -> None:
+def _refuse_tensors(series: IndexedSeries) -> None:
     if series.listed.kind in ("scalars", "tensors") and series.listed.refused:
         raise ValueError("can only convert an array of size 1 to a Python scalar")

@@ -20,7 +20,7 @@ from tbq.text import page
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.live.view import Curves
+    from tbq.live.view import CurveGrid
 
 
 def want_of(model: Model, tag: str, room: int) -> Want:
@@ -114,8 +114,8 @@ def _about(model: Model, tag: str) -> str:
     return "" if series is None else number(series.value)
 
 
-def _columns(curves: Curves, row: int) -> Columns:
-    return Columns(curves.first[row], curves.last[row], curves.least[row], curves.largest[row])
+def _columns(curves: CurveGrid, row: int) -> Columns:
+    return Columns(curves.first[row], curves.last[row], curves.min[row], curves.max[row])
 
 
 def _takeovers(takeovers: list[tuple[int, float]], axis: str, began: float) -> list[float]:

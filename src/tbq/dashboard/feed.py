@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.columns.codes import values_of
 from tbq.live.pieces import Pieces
-from tbq.live.view import Axis, Curves, LatestOfRun, Series, View
+from tbq.live.view import Axis, CurveGrid, LatestOfRun, LatestOfSeries, View
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,8 +39,8 @@ class Picture:
     """The data of a card."""
 
     want: Want
-    curves: Curves | None = None
-    raw: Curves | None = None  # before smoothing, on the same grid
+    curves: CurveGrid | None = None
+    raw: CurveGrid | None = None  # before smoothing, on the same grid
     extent: tuple[float, float] = (math.nan, math.nan)  # the first and the last x of all its points
     rows: pa.Table | None = None
 
@@ -71,7 +71,7 @@ class Feed:
         self._waiting: list[FeedMessage] = []
         self._wanted: tuple[Want, ...] = ()
         self._made: dict[Want, Picture] = {}
-        self._series: dict[str, dict[tuple[str, str], Series]] = {}
+        self._series: dict[str, dict[tuple[str, str], LatestOfSeries]] = {}
         self._runs: tuple[str, ...] | None = None
         self._existed = True
         self._left = 0

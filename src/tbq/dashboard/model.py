@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from tbq.dashboard.runs import Run, tags_of
+from tbq.dashboard.runs import ShownRun, tags_of
 from tbq.live.states import STALLED_AFTER, STATES, State
 from tbq.live.view import AXES, Axis
 from tbq.plot.colours import colours
@@ -34,7 +34,7 @@ class Model:
     smooth: float = 0.0
     stalled_after: float = STALLED_AFTER
     clock: Callable[[], float] = time.time
-    runs: dict[str, Run] = field(default_factory=dict)
+    runs: dict[str, ShownRun] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     loaded: bool = False  # the data present at the start has been read
     left: int = 0  # bytes still to read
@@ -80,11 +80,11 @@ class Model:
         now = self.clock()
         late = bool(self.left or update.left)  # these rows existed before
         for name, latest in update.latest.items():
-            run = self.runs.setdefault(name, Run(name))
+            run = self.runs.setdefault(name, ShownRun(name))
             run.update(latest, now, late or not run.is_read)  # a new directory may hold old rows
         for name, status in update.statuses.items():
             self.runs[name].status = status
-        self.runs = {name: self.runs.get(name) or Run(name) for name in update.runs}
+        self.runs = {name: self.runs.get(name) or ShownRun(name) for name in update.runs}
         self.problems += update.problems
         self.exists = update.exists
         self.left = update.left

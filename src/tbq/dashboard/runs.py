@@ -12,7 +12,7 @@ from tbq.text import natural
 
 if TYPE_CHECKING:
     from tbq.live.states import State
-    from tbq.live.view import LatestOfRun, Series
+    from tbq.live.view import LatestOfRun, LatestOfSeries
 
 
 class Sign(NamedTuple):
@@ -34,11 +34,11 @@ UNREAD = Sign("·", GREY)
 
 
 @dataclass
-class Run(RunState):
+class ShownRun(RunState):
     """One run with its series, as of the last poll."""
 
-    scalars: dict[str, Series] = field(default_factory=dict)
-    non_scalars: dict[tuple[str, str], Series] = field(default_factory=dict)  # by kind and tag
+    scalars: dict[str, LatestOfSeries] = field(default_factory=dict)
+    non_scalars: dict[tuple[str, str], LatestOfSeries] = field(default_factory=dict)  # by kind and tag
 
     def update(self, latest: LatestOfRun, now: float, first: bool) -> None:
         """Apply a poll's result; `first` if the data existed before."""
@@ -47,7 +47,7 @@ class Run(RunState):
         self.non_scalars = {(each.kind, each.tag): each for each in latest.series if each.kind != "scalars"}
 
 
-def tags_of(runs: Iterable[Run], kind: str = "scalars") -> list[str]:
+def tags_of(runs: Iterable[ShownRun], kind: str = "scalars") -> list[str]:
     """All tags of one kind, `layer_9` before `layer_10`."""
     tags: set[str] = set()
     for run in runs:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tbq.dashboard.keys import KEYS, Key
 from tbq.dashboard.model import KINDS, Model
-from tbq.dashboard.runs import SIGNS, UNREAD, Run, Sign, tags_of
+from tbq.dashboard.runs import SIGNS, UNREAD, ShownRun, Sign, tags_of
 from tbq.live.states import STATES, State
 from tbq.numbers import ago, aligned, number, rate
 from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted, width
@@ -158,7 +158,7 @@ class _Columns:
         rule = max(self.room - width(left) - width(right), 0)
         return [*left, Span("─" * rule, dim=True), *right]
 
-    def row(self, run: Run) -> Line:
+    def row(self, run: ShownRun) -> Line:
         model = self.model
         sign = _sign(model, run)
         hidden = run.name not in self.drawn
@@ -181,7 +181,7 @@ class _Columns:
         return [span._replace(reverse=True) for span in line] if chosen else line
 
     @staticmethod
-    def _texts(runs: Sequence[Run], tag: str) -> dict[str, str]:
+    def _texts(runs: Sequence[ShownRun], tag: str) -> dict[str, str]:
         """The last values of a tag by run, with aligned decimal points."""
         having = [run for run in runs if tag in run.scalars]
         texts = aligned([number(run.scalars[tag].value) for run in having])
@@ -227,7 +227,7 @@ def _key(key: Key) -> Line:
     return [Span(f" {key.shown}", bold=True), Span(f" {key.short} ", dim=True)]
 
 
-def _sign(model: Model, run: Run) -> Sign:
+def _sign(model: Model, run: ShownRun) -> Sign:
     state = model.states.get(run.name)
     return UNREAD if state is None else SIGNS[state]
 

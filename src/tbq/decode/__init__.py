@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, Options
+from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, DecodeOptions
 from tbq.progress import reporting
 from tbq.source.discover import Run
 from tbq.source.files import fetch, files_of, metadata_of, ranges_of
@@ -14,7 +14,7 @@ from tbq.source.files import fetch, files_of, metadata_of, ranges_of
 if TYPE_CHECKING:
     from tbq._core import Result
 
-__all__ = ["EVERYTHING", "ON_ERROR", "RESTARTS", "Options", "cpu_count", "decode"]
+__all__ = ["EVERYTHING", "ON_ERROR", "RESTARTS", "DecodeOptions", "cpu_count", "decode"]
 
 
 def cpu_count() -> int:
@@ -27,7 +27,7 @@ def cpu_count() -> int:
 def decode(
     runs: Sequence[Run],
     kinds: Sequence[str],
-    options: Options,
+    options: DecodeOptions,
     inflate: Callable[[bytes], bytes | None],
     session_tables: bool = False,
     verify: bool = False,

@@ -23,7 +23,7 @@ SPLIT = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Options:
+class DecodeOptions:
     """How to decode; the same for every table."""
 
     tag: Selection = EVERYTHING
@@ -38,7 +38,7 @@ class Options:
     general_only: bool = False  # switch the fast path off, so that tests can compare both
 
     @classmethod
-    def of(cls, reading: Reading, **more: Any) -> Options:
+    def of(cls, reading: Reading, **more: Any) -> DecodeOptions:
         """The options from the keywords of a table."""
         keywords: dict[str, Any] = {name: value for name, value in reading.items() if name != "on_error"}
         return cls(**keywords, **more)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tbq.decode import decode
-from tbq.decode.options import OnError, Options, Restarts
+from tbq.decode.options import DecodeOptions, OnError, Restarts
 from tbq.decode.problems import of_unpacking, problems_of, tell, unreadable
 from tbq.errors import SelectionError
 from tbq.progress import Parts, reporting
@@ -73,7 +73,7 @@ class Reader:
         """
         if not tags.names_of_patterns:
             return tags
-        result, _ = self.read_quietly(runs, [], Options(tag=tags))
+        result, _ = self.read_quietly(runs, [], DecodeOptions(tag=tags))
         series = table_of(result.series([run.name for run in runs]))
         return tags.settled(series["tag"].unique().to_pylist())
 
@@ -92,7 +92,7 @@ class Reader:
         self,
         runs: Sequence[Run],
         kinds: Sequence[str],
-        options: Options,
+        options: DecodeOptions,
         on_error: OnError = "warn",
         session_tables: bool = False,
     ) -> Result:
@@ -111,7 +111,7 @@ class Reader:
         self,
         runs: Sequence[Run],
         kinds: Sequence[str],
-        options: Options,
+        options: DecodeOptions,
         verify: bool = False,
         count: bool = False,
         session_tables: bool = False,
@@ -126,7 +126,7 @@ class Reader:
         self,
         runs: Sequence[Run],
         kinds: Sequence[str],
-        options: Options,
+        options: DecodeOptions,
         on_error: OnError = "warn",
         count: bool = False,
         most: int = HELD_BYTES,
@@ -181,7 +181,7 @@ class Reader:
         on_error: OnError = "ignore",
     ) -> Result:
         """Verify and count everything, store nothing; anew on each call, because a log may grow."""
-        options = Options(restarts=restarts, threads=threads, progress=progress)
+        options = DecodeOptions(restarts=restarts, threads=threads, progress=progress)
         result, problems = self.read_quietly(self.runs, [], options, count=True)
         self._refuse(result, self.runs)
         tell([*self.found.problems, *problems] if on_error == "raise" else problems, on_error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tbq.decode import decode
-from tbq.decode.options import Options
+from tbq.decode.options import DecodeOptions
 from tbq.source.discover import WHOLE, Run
 
 
@@ -15,7 +15,7 @@ def split_sessions(
     """The sessions that logged a value, in order. A run with a single session stays unchanged."""
     from tbq.decode.reader import table_of
 
-    result = decode(runs, [], Options(restarts="keep", threads=threads), inflate, session_tables=True)
+    result = decode(runs, [], DecodeOptions(restarts="keep", threads=threads), inflate, session_tables=True)
     metadata = result.metadata()  # metadata of one session applies to all
     sessions = table_of(result.sessions()).to_pylist()
     paths = [path for run in runs for path in run.files]

@@ -70,7 +70,7 @@ class Survey:
             self.clash = clash
             self.discovered = Found(self.named_paths, [])
         refuse_remote_lakes(self.discovered, _WANT)
-        self._options = _decode.Options(restarts="keep", threads=threads, progress=progress)
+        self._options = _decode.DecodeOptions(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
 
     def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:

@@ -18,7 +18,7 @@ from tbq.arguments import path as _path
 from tbq.columns.times import Time
 from tbq.errors import UsageError
 from tbq.export.fit import chosen, refuse_bytes, that_fit
-from tbq.export.options import JsonNan, Options
+from tbq.export.options import ExportOptions, JsonNan
 from tbq.export.target import (
     Unclosed,
     check_folder_can_be_made,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
-    "Options",
+    "ExportOptions",
     "check",
     "compressed",
     "format_of",
@@ -131,7 +131,7 @@ def write_many(
     *,
     format: str | None = None,
     force: bool = False,
-    options: Options | None = None,
+    options: ExportOptions | None = None,
 ) -> list[str]:
     """Write tables by name into one file: the sheets of an xlsx, the tables of a sqlite or duckdb file."""
     from tbq.columns.times import with_time
@@ -143,7 +143,7 @@ def write_many(
         raise UsageError(
             f"{len(tables)} tables do not fit into one {name} file", hint=f"use one of {holders}"
         )
-    options = replace(options or Options(), format=name)
+    options = replace(options or ExportOptions(), format=name)
     arrows = {
         key: with_time(
             fitting(_arrow(table), key, options), options.time, getattr(table, "began", options.began)
@@ -164,7 +164,7 @@ def write_many(
 
 
 def _write_runs(
-    table: pa.Table, template: str, format: str | None, force: bool, options: Options
+    table: pa.Table, template: str, format: str | None, force: bool, options: ExportOptions
 ) -> list[str]:
     """Write one file per run: a safe form of the run's name replaces `{run}` in the template.
 
@@ -207,7 +207,7 @@ def check(
         refuse_bytes(schema, name)
 
 
-def fitting(table: pa.Table, kind: str, options: Options) -> pa.Table:
+def fitting(table: pa.Table, kind: str, options: ExportOptions) -> pa.Table:
     """The columns to write. A summary leaves out its images if the format cannot hold them."""
     table = chosen(table, options.columns)
     if options.drop_bytes or options.kind == "summary":
@@ -243,10 +243,10 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
     return name, compression
 
 
-def options_of(table: Any, **given: Any) -> Options:
+def options_of(table: Any, **given: Any) -> ExportOptions:
     """The options of a writer, with what a Table knows of its origin."""
     known: dict[str, Any] = {name: getattr(table, name, None) for name in _ORIGIN}
-    return Options(kind=getattr(table, "kind", "table"), **known, **given)
+    return ExportOptions(kind=getattr(table, "kind", "table"), **known, **given)
 
 
 def _arrow(table: Any) -> pa.Table:

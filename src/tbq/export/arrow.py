@@ -9,10 +9,10 @@ from tbq.export.options import with_origin
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 
-def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     """Write the table as an Arrow IPC file, with its origin in the metadata as in Parquet."""
     import pyarrow as pa
 

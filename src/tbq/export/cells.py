@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq._core import float_text
 from tbq.columns.times import is_wall_time
-from tbq.export.options import Options
+from tbq.export.options import ExportOptions
 from tbq.export.rows import iso, json_text
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def cell_rows(table: pa.Table, options: Options | None = None) -> Iterator[tuple[str | None, ...]]:
+def cell_rows(table: pa.Table, options: ExportOptions | None = None) -> Iterator[tuple[str | None, ...]]:
     """Every row as strings; an absent value is None."""
-    options = options or Options()
+    options = options or ExportOptions()
     for batch in table.to_batches(max_chunksize=1 << 14):
         columns = [
             _texts(a, name, options) for a, name in zip(batch.columns, batch.schema.names, strict=True)
@@ -33,7 +33,7 @@ def is_numeric(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _texts(column: pa.Array, name: str, options: Options) -> list[str | None]:
+def _texts(column: pa.Array, name: str, options: ExportOptions) -> list[str | None]:
     import pyarrow as pa
 
     from tbq.columns.codes import values_of
@@ -44,7 +44,7 @@ def _texts(column: pa.Array, name: str, options: Options) -> list[str | None]:
     return [None if value is None else _text(value, narrow, options) for value in values_of(column)]
 
 
-def _text(value: Any, narrow: bool, options: Options) -> str:
+def _text(value: Any, narrow: bool, options: ExportOptions) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

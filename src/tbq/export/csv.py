@@ -9,12 +9,12 @@ from tbq.export.rows import csv_rows, refuse_bytes, write_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
-def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     """Write a header and one line per row."""
     refuse_bytes(table.schema, options.format)
     separator = SEPARATORS[options.format]

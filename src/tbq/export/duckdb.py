@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 
-def write_many(tables: dict[str, pa.Table], path: Path, _: Options) -> None:
+def write_many(tables: dict[str, pa.Table], path: Path, _: ExportOptions) -> None:
     """Write each table under its name; dictionary strings become plain strings."""
     import duckdb
 

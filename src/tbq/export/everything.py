@@ -11,7 +11,7 @@ from tbq.errors import UsageError
 from tbq.export import FORMATS, format_of, options_of, write_many
 from tbq.export.fit import that_fit
 from tbq.export.inside import clear
-from tbq.export.options import Options
+from tbq.export.options import ExportOptions
 from tbq.export.target import check_free, is_direct, make_folder, output_folder
 from tbq.source.urls import is_remote, place_of
 
@@ -67,7 +67,7 @@ def write_all(
     )
     kept = {key: options_of(table, **options) for key, table in tables.items()}
     if holder is not None:
-        shared = next(iter(kept.values()), Options(**options))
+        shared = next(iter(kept.values()), ExportOptions(**options))
         return write_many(arrows, path, format=format, force=force, options=shared)
     if is_remote(path):
         urls = {key: place_of(path).below(f"{key}.{ending}").url for key in tables}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 _STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2rem}"
@@ -22,7 +22,7 @@ _STYLE = (
 )
 
 
-def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     """Write a full page."""
     title = _text(options.kind if options.logdir is None else f"{options.kind} of {options.logdir}")
     stream.write(
@@ -36,7 +36,7 @@ def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
 
 def table_html(
     table: pa.Table,
-    options: Options | None = None,
+    options: ExportOptions | None = None,
     beside: Callable[[int, int], str] | None = None,
 ) -> Iterator[str]:
     """The `<table>` element in pieces, every text escaped and without control characters.

@@ -9,10 +9,10 @@ from tbq.export.rows import json_rows, refuse_bytes, write_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 
-def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     """Write one object per row."""
     refuse_bytes(table.schema, options.format)
     if options.format == "jsonl":

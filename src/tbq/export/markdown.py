@@ -12,7 +12,7 @@ from tbq.text import page
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 # Starts of links, images, code or emphasis; an underscore inside a word is not one.
 _SYNTAX = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
@@ -25,7 +25,7 @@ _SPELLED = 128  # characters within which the scheme of an obfuscated target mus
 _SCHEMES = ("http", "https", "mailto")
 
 
-def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     """Write a header, a rule that aligns numbers to the right, and one line per row."""
     rule = ["---:" if is_numeric(field.type) else "---" for field in table.schema]
     stream.write(_line([literal(name) for name in table.column_names]))

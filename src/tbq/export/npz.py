@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 # Fixed-width strings take four bytes per character of the longest: a larger file is not useful.
 _MAX_STRINGS = 1 << 32
 
 
-def write(table: pa.Table, stream: IO[bytes], _: Options) -> None:
+def write(table: pa.Table, stream: IO[bytes], _: ExportOptions) -> None:
     """Write arrays that `numpy.load` reads without pickle."""
     import numpy as np
 

@@ -39,7 +39,7 @@ WRITING = tuple(Writing.__annotations__)
 
 
 @dataclass(frozen=True)
-class Options:
+class ExportOptions:
     """`time`: how to write wall times. `csv_safe`: no cell that a spreadsheet runs. `json_nan`: NaN in JSON.
     `columns`: the columns to write. `drop_bytes`: leave out columns of bytes.
 
@@ -73,12 +73,12 @@ def distinct_columns(table: pa.Table, kind: str, where: str) -> pa.Table:
     return table.rename_columns(names)
 
 
-def with_origin(table: pa.Table, options: Options) -> pa.Table:
+def with_origin(table: pa.Table, options: ExportOptions) -> pa.Table:
     """The table with its origin in the schema's metadata."""
     return table.replace_schema_metadata({**(table.schema.metadata or {}), **origin(options, table)})
 
 
-def origin(options: Options, table: pa.Table | None = None) -> dict[str, str]:
+def origin(options: ExportOptions, table: pa.Table | None = None) -> dict[str, str]:
     """The metadata of a table: `tbq.version`, `tbq.kind`, `tbq.logdir`, and the start of its runs as `tbq.began`."""
     from tbq import __version__
     from tbq.columns.relative import run_column
@@ -92,7 +92,7 @@ def origin(options: Options, table: pa.Table | None = None) -> dict[str, str]:
     return metadata
 
 
-def beginnings(options: Options, runs: Iterable[str]) -> dict[str, str]:
+def beginnings(options: ExportOptions, runs: Iterable[str]) -> dict[str, str]:
     """The metadata with the start of these runs; empty if unknown, or if times are not written as unix seconds."""
     if not options.began or options.time != "unix":
         return {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 # A group holds complete series up to this many rows; a longer series is cut at the larger number.
 _GROUP = 1 << 17
@@ -27,7 +27,7 @@ _LEAST = 1 << 15
 _LEVEL = -3
 
 
-def write(table: pa.Table, stream: IO[bytes], options: Options) -> None:
+def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     """Write the table with its origin in the metadata: `tbq.version`, `tbq.kind`, `tbq.logdir`."""
     table = _without_nulls(with_origin(table, options))
     stretches = Stretches.of(table, ("run", "tag"), sort=options.kind in SERIES)
@@ -136,16 +136,16 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True)
-class Key:
+class StretchColumn:
     """A column in which stretches differ: its name, the code of each stretch, and the names of codes."""
 
     column: str
     codes: NDArray[np.signedinteger[Any]]  # one per stretch
     names: pa.Array
 
-    def at(self, stretches: NDArray[Any]) -> Key:
+    def at(self, stretches: NDArray[Any]) -> StretchColumn:
         """The same column for other stretches."""
-        return Key(self.column, self.codes[stretches], self.names)
+        return StretchColumn(self.column, self.codes[stretches], self.names)
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Stretches:
 
     table: pa.Table
     starts: NDArray[np.int64]
-    keys: list[Key]
+    keys: list[StretchColumn]
 
     @classmethod
     def of(cls, table: pa.Table, by: Sequence[str], sort: bool, beside: Sequence[str] = ()) -> Stretches:
@@ -178,7 +178,7 @@ class Stretches:
         for codes, _ in coded.values():
             fresh[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(fresh)
-        keys = [Key(name, codes[starts], names) for name, (codes, names) in coded.items()]
+        keys = [StretchColumn(name, codes[starts], names) for name, (codes, names) in coded.items()]
         if sort:
             ranks = [order_of(key.names)[key.codes] for key in keys if key.column in by]
             order = np.lexsort(ranks[::-1])
@@ -234,7 +234,9 @@ class Stretches:
         return np.array(turns, np.int64)
 
 
-def _joined(starts: NDArray[np.int64], keys: list[Key]) -> tuple[NDArray[np.int64], list[Key]]:
+def _joined(
+    starts: NDArray[np.int64], keys: list[StretchColumn]
+) -> tuple[NDArray[np.int64], list[StretchColumn]]:
     """Join neighbouring stretches with the same labels."""
     import numpy as np
 

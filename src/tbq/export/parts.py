@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tbq.arguments import StrPath
 from tbq.arguments import path as _path
 from tbq.export import FORMATS, fitting, format_of
-from tbq.export.options import Options, beginnings, origin
+from tbq.export.options import ExportOptions, beginnings, origin
 from tbq.export.target import is_direct, output
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def write_parts(
     schema: pa.Schema,
     format: str | None,
     force: bool,
-    options: Options,
+    options: ExportOptions,
 ) -> int:
     """Write consecutive tables, by run and tag, as one; returns the number of rows. `schema` is used without tables."""
     from tbq.columns.times import with_time

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq._core import Labels
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 _BLOCK = 1 << 18
 # If chunks have fewer rows than `_SMALL` on average, they are joined into batches of `_JOINED`.
 _SMALL, _JOINED = 1 << 12, 1 << 18
 
 
-def csv_rows(names: list[str], separator: str, options: Options) -> TextRows:
+def csv_rows(names: list[str], separator: str, options: ExportOptions) -> TextRows:
     """The writer of CSV rows, with `separator` between cells."""
     before = ["", *[separator] * (len(names) - 1)][: len(names)]
     specials = ["", "nan", "inf", "-inf"]
     return TextRows(False, separator, options.csv_safe, before, ["", "\n"], specials, _list_specials(options))
 
 
-def json_rows(names: list[str], between: str, row_end: str, options: Options) -> TextRows:
+def json_rows(names: list[str], between: str, row_end: str, options: ExportOptions) -> TextRows:
     """The writer of JSON objects, one per row."""
     keys = [json.dumps(name, ensure_ascii=False) + ":" for name in names]
     before = [("," if i else "{") + key for i, key in enumerate(keys)]
@@ -38,17 +38,17 @@ def json_rows(names: list[str], between: str, row_end: str, options: Options) ->
     return TextRows(True, ",", False, before, [between, row_end], ["null", *inside], inside)
 
 
-def _list_specials(options: Options) -> list[str]:
+def _list_specials(options: ExportOptions) -> list[str]:
     return ['"NaN"', '"Infinity"', '"-Infinity"'] if options.json_nan == "string" else ["null"] * 3
 
 
-def write_rows(table: pa.Table, stream: IO[bytes], writer: TextRows, options: Options) -> None:
+def write_rows(table: pa.Table, stream: IO[bytes], writer: TextRows, options: ExportOptions) -> None:
     """Write every row of the table to the stream."""
     for block in blocks(table, writer, options):
         stream.write(block)
 
 
-def blocks(table: pa.Table, writer: TextRows, options: Options) -> Iterator[memoryview]:
+def blocks(table: pa.Table, writer: TextRows, options: ExportOptions) -> Iterator[memoryview]:
     """The rows as blocks of text."""
     labels: dict[tuple[int, int, int], tuple[Labels, object]] = {}
     for batch in _batches(table):
@@ -79,7 +79,7 @@ def _column(
     writer: TextRows,
     labels: dict[tuple[int, int, int], tuple[Labels, object]],
     alive: list[object],
-    options: Options,
+    options: ExportOptions,
 ) -> TextColumn:
     """One array in the writer's form. Objects that must outlive the call go to `alive`."""
     import pyarrow as pa
@@ -117,7 +117,7 @@ def _addresses(array: pa.Array) -> list[int]:
     return [buffer.address if buffer is not None else 0 for buffer in array.buffers()]
 
 
-def _printable(array: pa.Array, options: Options) -> tuple[pa.Array, Cell]:
+def _printable(array: pa.Array, options: ExportOptions) -> tuple[pa.Array, Cell]:
     """The array in one of the layouts that the native writer supports."""
     import pyarrow as pa
 
@@ -152,7 +152,7 @@ def _printable(array: pa.Array, options: Options) -> tuple[pa.Array, Cell]:
     return array.cast(pa.large_string()), Cell.text
 
 
-def _printable_dictionary(array: pa.Array, options: Options) -> tuple[pa.Array, Cell]:
+def _printable_dictionary(array: pa.Array, options: ExportOptions) -> tuple[pa.Array, Cell]:
     import pyarrow as pa
 
     strings = array.dictionary
@@ -187,19 +187,19 @@ def iso(array: pa.Array) -> pa.Array:
     return pc.strftime(array.cast(pa.timestamp("us")), format="%Y-%m-%dT%H:%M:%SZ")
 
 
-def _as_json(array: pa.Array, options: Options) -> tuple[pa.Array, Cell]:
+def _as_json(array: pa.Array, options: ExportOptions) -> tuple[pa.Array, Cell]:
     import pyarrow as pa
 
     texts = [None if value is None else json_text(value, options) for value in array.to_pylist()]
     return pa.array(texts, pa.large_string()), Cell.raw
 
 
-def json_text(value: Any, options: Options) -> str:
+def json_text(value: Any, options: ExportOptions) -> str:
     """Any value as JSON, with NaN and infinities as the options say."""
     return json.dumps(_finite(value, options), ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def _finite(value: Any, options: Options) -> Any:
+def _finite(value: Any, options: ExportOptions) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         if options.json_nan == "null":
             return None

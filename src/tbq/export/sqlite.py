@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 
-def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> None:
+def write_many(tables: dict[str, pa.Table], path: Path, options: ExportOptions) -> None:
     """Write each table under its name, with an index on run and tag if it has both."""
     try:
         with closing(sqlite3.connect(path)) as base, base:
@@ -38,7 +38,7 @@ def write_many(tables: dict[str, pa.Table], path: Path, options: Options) -> Non
         ) from failure
 
 
-def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: Options) -> None:
+def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: ExportOptions) -> None:
     table = distinct_columns(table, name, "SQLite")
     names = table.column_names
     columns = ", ".join(
@@ -68,7 +68,7 @@ def _type(kind: pa.DataType) -> str:
     return "text"
 
 
-def _values(column: pa.Array, options: Options) -> list[Any]:
+def _values(column: pa.Array, options: ExportOptions) -> list[Any]:
     import pyarrow as pa
 
     from tbq.columns.codes import values_of

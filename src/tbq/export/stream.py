@@ -9,7 +9,7 @@ from tbq.arguments import choice
 from tbq.columns.times import with_time
 from tbq.export.csv import SEPARATORS
 from tbq.export.fit import that_fit
-from tbq.export.options import Options
+from tbq.export.options import ExportOptions
 from tbq.export.rows import blocks, csv_rows, json_rows
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ class RowStream:
     """Writes tables one after the other to a binary stream, and flushes after each; leaves out columns of bytes.
 
     >>> import io, pyarrow as pa
-    >>> stream = RowStream(io.BytesIO(), Options(format="csv"))
+    >>> stream = RowStream(io.BytesIO(), ExportOptions(format="csv"))
     >>> for step in range(2):
     ...     stream.write(pa.table({"step": [step], "value": [0.5]}))
     >>> stream.stream.getvalue()
     b'step,value\\n0,0.5\\n1,0.5\\n'
     """
 
-    def __init__(self, stream: IO[bytes], options: Options) -> None:
+    def __init__(self, stream: IO[bytes], options: ExportOptions) -> None:
         choice("format", options.format, FORMATS)
         self.stream = stream
         self._options = options

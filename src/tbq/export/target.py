@@ -288,7 +288,7 @@ def _is_special(path: StrPath) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-class _Counted(io.BufferedWriter):
+class _CountingWriter(io.BufferedWriter):
     """A stream that counts its bytes, because pipes have no position and Parquet needs one."""
 
     def __init__(self, raw: io.RawIOBase) -> None:
@@ -327,14 +327,14 @@ class Unclosed(io.RawIOBase):
             self._stream.flush()
 
 
-def _direct(path: StrPath) -> _Counted | None:
+def _direct(path: StrPath) -> _CountingWriter | None:
     fd = _direct_fd(path)
     if fd is not None:
         with _explained(path):
-            return _Counted(_harmless(open(os.dup(fd), "wb", buffering=0)))
+            return _CountingWriter(_harmless(open(os.dup(fd), "wb", buffering=0)))
     if _is_special(path):
         with _explained(path):
-            return _Counted(_harmless(open(path, "wb", buffering=0)))
+            return _CountingWriter(_harmless(open(path, "wb", buffering=0)))
     return None
 
 

@@ -11,7 +11,7 @@ from tbq.arguments import StrPath
 from tbq.errors import OutputError, SourceError
 from tbq.scratch import temporary
 from tbq.source.store import Store, open_store
-from tbq.source.urls import Place, place_of
+from tbq.source.urls import ObjectURL, place_of
 
 _asked: set[str] = set()  # stores that have answered a listing
 
@@ -44,7 +44,7 @@ def check_absent(path: StrPath, force: bool) -> None:
         )
 
 
-def _target(path: StrPath) -> tuple[Place, Store]:
+def _target(path: StrPath) -> tuple[ObjectURL, Store]:
     place = place_of(path)
     if place.is_http:
         hint = "write to a file, or to s3://, gs:// or az://"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
 MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
 
@@ -32,7 +32,7 @@ _EPOCH = datetime(1980, 1, 1)  # the first date of a ZIP archive: the same table
 _SHEET = re.compile(r"[\[\]:*?/\\']")
 
 
-def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: Options) -> None:
+def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: ExportOptions) -> None:
     """Write one sheet per table."""
     try:
         from openpyxl import Workbook
@@ -127,7 +127,7 @@ def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
 class _Cells:
     """Makes cells of values, and counts the texts that were too long."""
 
-    def __init__(self, sheet: Any, options: Options) -> None:
+    def __init__(self, sheet: Any, options: ExportOptions) -> None:
         from openpyxl import LXML
         from openpyxl.cell import WriteOnlyCell
 

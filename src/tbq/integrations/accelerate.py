@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tbq.errors import missing
-from tbq.integrations.values import Values
+from tbq.integrations.values import ReportedValues
 from tbq.write import options as writer_options
 from tbq.write.writer import SummaryWriter
 
@@ -36,7 +36,7 @@ class TbqTracker(GeneralTracker):  # type: ignore[misc]
         self.logging_dir = logging_dir
         self._options = options
         self._writer: SummaryWriter | None = None
-        self._values = Values()
+        self._values = ReportedValues()
 
     @property
     def tracker(self) -> SummaryWriter:

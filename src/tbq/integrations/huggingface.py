@@ -8,7 +8,7 @@ from typing import Any
 
 from tbq.arguments import described
 from tbq.errors import missing
-from tbq.integrations.values import Values
+from tbq.integrations.values import ReportedValues
 from tbq.write import options as writer_options
 from tbq.write.arguments import bad
 from tbq.write.writer import SummaryWriter
@@ -50,7 +50,7 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
         self._log_dir = log_dir or os.environ.get("TENSORBOARD_LOGGING_DIR")
         self._watch = watch
         self._options = options
-        self._values = Values()
+        self._values = ReportedValues()
 
     def _opened(self, args: Any, state: Any) -> SummaryWriter:
         if self.writer is None:

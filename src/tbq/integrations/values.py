@@ -20,7 +20,7 @@ class Sorted(NamedTuple):
     groups: dict[str, dict[str, Any]]
 
 
-class Values:
+class ReportedValues:
     """Sorts the reports of one trainer; a name whose value cannot be logged is reported once."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from tbq.errors import DamageError, OutputError
 from tbq.export.inside import place
 from tbq.export.markdown import inert
 from tbq.export.names import Tree
-from tbq.export.options import Options
+from tbq.export.options import ExportOptions
 from tbq.export.rows import csv_rows
 from tbq.export.target import check_free, make_folder, output, together
 from tbq.kinds.texts import joined
@@ -252,7 +252,7 @@ _FILES: dict[str, Any] = {
 
 def _csv_line(cells: Iterable[Any]) -> bytes:
     """A line of CSV without text that a spreadsheet would run as a formula; numbers and absent values are unchanged."""
-    quoted = csv_rows([], ",", Options(csv_safe=True)).quoted
+    quoted = csv_rows([], ",", ExportOptions(csv_safe=True)).quoted
     texts = (quoted(cell) if isinstance(cell, str) else "" if cell is None else str(cell) for cell in cells)
     return ",".join(texts).encode() + b"\n"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 from tbq.arguments import keywords
 from tbq.columns.codes import names_in
 from tbq.columns.rows import having, recast, take
-from tbq.decode.options import READING, Options, Reading, Selected
+from tbq.decode.options import READING, DecodeOptions, Reading, Selected
 from tbq.decode.problems import path_of
 from tbq.decode.reader import table_of
 from tbq.problems import to_arrow
@@ -77,7 +77,7 @@ def _in_parts(
     on_error = reading.get("on_error", "ignore")
     tables = [
         make(part, result)
-        for part, result in reader.in_groups(reader.runs, [], Options.of(reading), on_error, count=True)
+        for part, result in reader.in_groups(reader.runs, [], DecodeOptions.of(reading), on_error, count=True)
     ]
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 

@@ -27,7 +27,7 @@ _METHODS = {
 }  # fmt: skip
 
 
-class Found(NamedTuple):
+class FoundValues(NamedTuple):
     """The values of a tag, and the wanted step; None for the last."""
 
     values: Values
@@ -38,7 +38,7 @@ class Found(NamedTuple):
         return self.values.at(self.step)[1]
 
 
-def find(reader: Reader, kind: str, tag: Names, **which: Unpack[Which]) -> Found:
+def find(reader: Reader, kind: str, tag: Names, **which: Unpack[Which]) -> FoundValues:
     """The values of a tag at a step; without any there, at every step, so that an error can name other steps."""
     keywords(f"log.{_METHODS.get(kind, 'show')}", which, WHICH)
     step, run = which.pop("step", None), which.pop("run", None)
@@ -47,7 +47,7 @@ def find(reader: Reader, kind: str, tag: Names, **which: Unpack[Which]) -> Found
     values = locate(reader, kind, tag, run, step, **reading)
     if step is not None and not len(values):
         values = locate(reader, kind, tag, run, None, **reading)
-    return Found(values, step)
+    return FoundValues(values, step)
 
 
 def tensor(reader: Reader, tag: str, **which: Unpack[Which]) -> NDArray[Any]:

@@ -33,7 +33,7 @@ _CLASSES = {
     "audio": ("tbq.kinds.audio", "AudioTable"),
     "hparams": ("tbq.kinds.hparams", "HparamTable"),
     "tags": ("tbq.kinds.tags", "TagTable"),
-    "summary": ("tbq.kinds.summary", "SummaryTable"),
+    "summary": ("tbq.summary.table", "SummaryTable"),
 }
 
 

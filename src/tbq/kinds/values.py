@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.columns.codes import values_of
 from tbq.columns.rows import having
-from tbq.decode.options import OnError, Options, Reading
+from tbq.decode.options import DecodeOptions, OnError, Reading
 from tbq.decode.problems import path_of
 from tbq.decode.reader import Reader, table_of
 from tbq.errors import SelectionError
@@ -57,7 +57,7 @@ def locate_all(
     runs = reader.choose(run)
     tags = Selection.of(tag)
     on_error = reading.get("on_error", "warn")
-    options = Options.of(reading, tag=tags, steps=_steps(steps), defer=True)
+    options = DecodeOptions.of(reading, tag=tags, steps=_steps(steps), defer=True)
     kinds = {name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in names}
     # Only the tags of scalars matter here: another module builds their table.
     stored = [kind for kind in dict.fromkeys(kinds.values()) if kind != "scalars"]

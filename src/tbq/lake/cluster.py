@@ -11,7 +11,7 @@ from tbq.source.files import bytes_of
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
-    from tbq.lake.decoded import Selected
+    from tbq.lake.decoded import LakeSelection
     from tbq.lake.place import Place
     from tbq.source import Run
 
@@ -26,7 +26,7 @@ _TASKS = 4
 def work_on_cluster(
     place: Place,
     runs: Sequence[Run],
-    selected: Selected,
+    selected: LakeSelection,
     had: Mapping[str, Collection[str]],
     max_unpacked: int | None = None,
 ) -> Iterator[tuple[Sequence[Run], Written]]:
@@ -86,7 +86,7 @@ def share_bytes(ray: Any, runs: Sequence[Run]) -> int:
 def _task(
     place: Place,
     runs: Sequence[Run],
-    selected: Selected,
+    selected: LakeSelection,
     max_unpacked: int | None,
     had: Mapping[str, Collection[str]],
 ) -> Written:

@@ -113,12 +113,12 @@ def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
     settings: dict[str, Any] = {} if codec == "zstd" else {"compression": codec, "compression_level": None}
     sorting = [pq.SortingColumn(table.column_names.index(name), nulls_first=True) for name in order]
     with place.write(f"{kind}/{path}") as stream:
-        counted = _Counted(stream)
+        counted = _MeasuredStream(stream)
         write_stretches(stretches, counted, store_schema=False, sorting_columns=sorting, **settings)  # type: ignore[arg-type]
     return DataFile(path, counted.size, _statistics(stretches))
 
 
-class _Counted:
+class _MeasuredStream:
     """A stream that knows how many bytes were written to it."""
 
     closed = False

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tbq.columns.codes import codes_of, numbers, values_of
 from tbq.columns.rows import recast
 from tbq.decode import decode
-from tbq.decode.options import Options
+from tbq.decode.options import DecodeOptions
 from tbq.decode.problems import problems_of
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds import overview
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Selected:
+class LakeSelection:
     """What of the log a lake has."""
 
     tag: Selection
@@ -88,7 +88,7 @@ class Decoded:
 
 def decode_runs(
     runs: Sequence[Run],
-    selected: Selected,
+    selected: LakeSelection,
     unpacked: Unpacked,
     progress: Progress | None = None,
     had: Mapping[str, Collection[str]] | None = None,
@@ -102,7 +102,7 @@ def decode_runs(
     if not runs:
         return out
     reader = Reader(Found([], list(runs)), unpacked)
-    options = Options(
+    options = DecodeOptions(
         tag=selected.tag, restarts="keep", threads=selected.threads, progress=progress, defer=True
     )
     result = decode(runs, selected.core_kinds, options, unpacked, session_tables=True, verify=True)
@@ -180,7 +180,7 @@ def _overviews(
     reports: Sequence[FileReport],
     series: pa.Table,
     split: set[int],
-    selected: Selected,
+    selected: LakeSelection,
 ) -> list[Problem]:
     """Add the rows of the tables about the log; the problems among them.
 
@@ -190,7 +190,7 @@ def _overviews(
     parts = [_without(series, split)]
     several = [runs[index] for index in sorted(split)]
     if several:
-        options = Options(tag=selected.tag, restarts="resume", threads=selected.threads)
+        options = DecodeOptions(tag=selected.tag, restarts="resume", threads=selected.threads)
         counted = decode(several, [], options, reader.unpacked, count=True, verify=True)
         table = table_of(counted.series([run.name for run in several]))
         parts.append(table)

@@ -28,7 +28,7 @@ RULES = 1
 _KEEP_SECONDS = 3600.0  # another sync may still be reading what it found
 
 
-class Change(NamedTuple):
+class RunChange(NamedTuple):
     """What is new of a run: the stamps of its files (None: it is gone), and what a later read needs to go on."""
 
     stamps: str | None
@@ -112,7 +112,7 @@ def save(
     version: int,
     tables: Mapping[str, int],
     complete: int,
-    changes: Mapping[str, Change],
+    changes: Mapping[str, RunChange],
 ) -> Position | None:
     """Write a position: `base` with these changes. None if another sync took the number."""
     import pyarrow as pa
@@ -126,7 +126,7 @@ def save(
         for run in base.stamps:
             if run not in changes:
                 table, row = base._places[run]
-                merged[run] = Change(base.stamps[run], table["state"][row].as_py())
+                merged[run] = RunChange(base.stamps[run], table["state"][row].as_py())
     about = {
         "tables": dict(tables),
         "complete": complete,

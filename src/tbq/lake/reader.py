@@ -20,7 +20,7 @@ from tbq.source.inflate import Unpacked
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.decode.options import OnError, Options
+    from tbq.decode.options import DecodeOptions, OnError
     from tbq.errors import SourceError
     from tbq.lake.place import Place
 
@@ -72,7 +72,7 @@ class LakeReader(Reader):
         self,
         runs: Sequence[Run],
         kinds: Sequence[str],
-        options: Options,
+        options: DecodeOptions,
         verify: bool = False,
         count: bool = False,
         session_tables: bool = False,

@@ -16,7 +16,7 @@ from tbq.lake.rows import SESSION
 from tbq.schema import schema
 
 if TYPE_CHECKING:
-    from tbq.decode.options import Options
+    from tbq.decode.options import DecodeOptions
     from tbq.lake.contents import Contents
     from tbq.select import Selection
     from tbq.source import Run
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class LakeResult:
     """What the core's `Result` answers, of some runs of a lake."""
 
-    def __init__(self, contents: Contents, runs: Sequence[Run] | None, options: Options) -> None:
+    def __init__(self, contents: Contents, runs: Sequence[Run] | None, options: DecodeOptions) -> None:
         """`runs` is None for all."""
         self._contents = contents
         self._runs = None if runs is None or len(runs) == len(contents.runs) else {run.name for run in runs}

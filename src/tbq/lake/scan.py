@@ -28,7 +28,7 @@ _FEW_ROWS = 1 << 18  # threads take longer to wake than to read so many
 
 
 @dataclass(frozen=True)
-class Asked:
+class WantedRows:
     """The rows that are asked for: those of these runs, tags and steps; None takes all."""
 
     runs: Collection[str] | None = None
@@ -73,7 +73,7 @@ def rows(
 ) -> pa.Table:
     """The rows of these runs, tags and steps (None: all), in the order of the log if `ordered`; `source` and `row` too
     if they are named."""
-    asked = Asked(runs, tags, steps)
+    asked = WantedRows(runs, tags, steps)
     files = [file for file in table.files if asked.may_be_in(_bounds_of_file(file))]
     wanted = list(lake_schema(table.kind).names if columns is None else columns)
     if not files:
@@ -116,7 +116,7 @@ def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
 
 
 def _read(
-    table: Snapshot, asked: Asked, needed: Collection[str], labels: Sequence[str], file: DataFile
+    table: Snapshot, asked: WantedRows, needed: Collection[str], labels: Sequence[str], file: DataFile
 ) -> pa.Table:
     """The rows of a file that are asked for; ordered by `labels` if it was not sorted by us."""
     import pyarrow.parquet as pq
@@ -129,7 +129,7 @@ def _read(
         table.place.source(f"{kind}/{file.path}", file.size) as source,
         pq.ParquetFile(source, read_dictionary=every, pre_buffer=remote) as opened,
     ):
-        found = _Groups.of(opened.metadata, asked, file_order(kind))
+        found = _RowGroups.of(opened.metadata, asked, file_order(kind))
         many = found.rows > _FEW_ROWS
         schema = _schema(kind, needed if found.sorted or not labels else {*needed, *labels, ROW})
         if not found.numbers:
@@ -146,7 +146,7 @@ def _read(
 
 
 @dataclass(frozen=True)
-class _Groups:
+class _RowGroups:
     """The row groups of a file that may have such rows, and what its end says of them."""
 
     numbers: list[int]
@@ -155,7 +155,7 @@ class _Groups:
     tag: str | None  # the only one that they have
 
     @classmethod
-    def of(cls, metadata: pq.FileMetaData, asked: Asked, order: Sequence[str]) -> _Groups:
+    def of(cls, metadata: pq.FileMetaData, asked: WantedRows, order: Sequence[str]) -> _RowGroups:
         """Look at the end of a file."""
         columns = metadata.schema
         places = {columns.column(i).path: i for i in range(metadata.num_columns)}
@@ -213,7 +213,7 @@ def _bounds(column: pq.ColumnChunkMetaData) -> tuple[Any, Any]:
     return statistics.min, statistics.max
 
 
-def _matching(table: pa.Table, asked: Asked, tag: str | None) -> pa.Table:
+def _matching(table: pa.Table, asked: WantedRows, tag: str | None) -> pa.Table:
     """The rows that are asked for; `tag` is the only one that they have, if that is known."""
     if not len(table) or (asked.bounded == ["tag"] and tag is not None and tag in asked.names["tag"]):
         return table

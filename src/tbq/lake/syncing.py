@@ -13,11 +13,11 @@ from tbq.arguments import StrPath, choice, choices
 from tbq.columns.codes import values_of
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
-from tbq.lake.decoded import Selected
+from tbq.lake.decoded import LakeSelection
 from tbq.lake.layout import DROPPED, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
-from tbq.lake.position import Change, Position
+from tbq.lake.position import Position, RunChange
 from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
 from tbq.lake.tail import decode_tails
@@ -80,13 +80,13 @@ class Synced:
 
 
 @dataclass
-class Job:
+class SyncJob:
     """What to sync, and how; kept over the rounds of `--watch`."""
 
     place: Place
     source: list[tuple[str | None, str]]
     run: Selection
-    selected: Selected
+    selected: LakeSelection
     unpacked: Unpacked
     progress: Progress | None = None
     engine: Engine = "local"
@@ -147,15 +147,15 @@ def sync(
         "tag": _items(tags),
         "kinds": None if kinds is None else list(wanted),
     }
-    job = Job(
-        place_of(lake, storage), named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress,
+    job = SyncJob(
+        place_of(lake, storage), named, runs, LakeSelection(tags, wanted, threads), Unpacked(max_unpacked), progress,
         engine, keep_gone, compact, float(retention), config, storage, cache,
     )  # fmt: skip
     _begin(job)
     return run_once(job)
 
 
-def _begin(job: Job) -> None:
+def _begin(job: SyncJob) -> None:
     """Make the lake if it does not exist; raise if it cannot be one of this log."""
     for _, path in job.source:
         if path == job.place.url or is_lake(path):
@@ -175,7 +175,7 @@ def _begin(job: Job) -> None:
     check_config(job.place, known, job.config)
 
 
-def run_once(job: Job) -> Synced:
+def run_once(job: SyncJob) -> Synced:
     """One round: look, decide, read, commit; again from the start if another sync committed first."""
     from tbq.lake.maintenance import maintain
 
@@ -197,13 +197,13 @@ def run_once(job: Job) -> Synced:
     )
 
 
-def _round(job: Job, done: Synced) -> None:
+def _round(job: SyncJob, done: Synced) -> None:
     """One round; another one if it found that an item of the selection of tags is a name, or is none any more."""
     while not _settled_round(job, done):
         pass
 
 
-def _settled_round(job: Job, done: Synced) -> bool:
+def _settled_round(job: SyncJob, done: Synced) -> bool:
     found = _found(job)
     names = set(job.run.resolve([run.name for run in found.runs]).names)
     tables = look(job.place)
@@ -234,7 +234,7 @@ def _settled_round(job: Job, done: Synced) -> bool:
     return _known_names(job, tables) == known
 
 
-def _known_names(job: Job, tables: Mapping[str, LakeTable]) -> list[str]:
+def _known_names(job: SyncJob, tables: Mapping[str, LakeTable]) -> list[str]:
     """The names of tags in the lake that an item of the selection is: it takes that tag alone."""
     if job.selected.tag.everything:
         return []
@@ -246,7 +246,7 @@ def _known_names(job: Job, tables: Mapping[str, LakeTable]) -> list[str]:
 
 
 @dataclass
-class Changes:
+class CommitRuns:
     """The runs of one commit: `old` have rows in the tables of values that are replaced, `known` in the overviews."""
 
     old: set[str] = field(default_factory=set)
@@ -257,8 +257,8 @@ class Changes:
 
 
 def _written(
-    job: Job, selected: Selected, todo: Plan, tables: Mapping[str, LakeTable], done: Synced
-) -> Iterator[tuple[Changes, Written]]:
+    job: SyncJob, selected: LakeSelection, todo: Plan, tables: Mapping[str, LakeTable], done: Synced
+) -> Iterator[tuple[CommitRuns, Written]]:
     """The shares of the work, as they are done: what grew and what is gone first, then what is read from its start."""
     replaced = list(todo.replaced)
     if todo.grown or todo.gone:
@@ -267,7 +267,7 @@ def _written(
         tails, refused = decode_tails(todo.grown, known, selected, job.unpacked, job.progress)
         replaced += refused
         grown = names - {run.name for run in refused}
-        changes = Changes(
+        changes = CommitRuns(
             old=set(todo.gone),
             known={*todo.gone, *grown},
             gone=todo.gone,
@@ -288,7 +288,7 @@ def _written(
         if not names:
             continue
         yield (
-            Changes(
+            CommitRuns(
                 old=names - fresh,
                 known=names - fresh,
                 stamps={name: todo.stamps[name] for name in names},
@@ -316,8 +316,8 @@ def _read_before(tables: Mapping[str, LakeTable], runs: set[str]) -> dict[str, s
 
 
 def _work(
-    job: Job,
-    selected: Selected,
+    job: SyncJob,
+    selected: LakeSelection,
     runs: Sequence[Run],
     had: Mapping[str, Collection[str]],
     size_of: Callable[[Run], int],
@@ -335,21 +335,21 @@ class Committer:
     """Commits one share after the other: its position first, then each table that changes."""
 
     def __init__(
-        self, job: Job, tables: dict[str, LakeTable], position: Position, complete: int, done: Synced
+        self, job: SyncJob, tables: dict[str, LakeTable], position: Position, complete: int, done: Synced
     ) -> None:
         self.position, self.complete = position, complete
         self._place, self._tables, self._done = job.place, tables, done
 
-    def commit(self, changes: Changes, written: Written) -> None:
+    def commit(self, changes: CommitRuns, written: Written) -> None:
         """Make the share part of the lake."""
         ready = {
             kind: files for kind in self._tables if (files := self._files(kind, changes, written)) is not None
         }
         entries = _entries(changes.stamps, written)
-        entries |= {name: Change(None) for name in changes.gone}
+        entries |= {name: RunChange(None) for name in changes.gone}
         # What is forgotten and comes in a later share stays so, whatever happens before that.
         unknown = [name for name, stamps in self.position.stamps.items() if not stamps]
-        entries |= {name: Change("") for name in unknown if name not in entries}
+        entries |= {name: RunChange("") for name in unknown if name not in entries}
         versions = {kind: table.version for kind, table in self._tables.items()}
         while True:
             number = positions.next_version(self._place, versions.values())
@@ -373,7 +373,7 @@ class Committer:
         self._done.gone += counts.gone
         self._done.rows += written.rows
 
-    def _files(self, kind: str, changes: Changes, written: Written) -> tuple[list[Any], list[Any]] | None:
+    def _files(self, kind: str, changes: CommitRuns, written: Written) -> tuple[list[Any], list[Any]] | None:
         """The data files that a table gets and loses; None if it stays as it is."""
         table = self._tables[kind]
         replaced = changes.old if kind in SERIES else changes.known
@@ -392,13 +392,13 @@ class Committer:
         return (added, removed) if added or removed else None
 
 
-def _entries(stamps: Mapping[str, str], written: Written) -> dict[str, Change]:
+def _entries(stamps: Mapping[str, str], written: Written) -> dict[str, RunChange]:
     """What the position says of these runs."""
     notes: dict[str, list[str]] = {run: [UNFINISHED] for run in _unfinished(written)}
     for run, places in written.unread.items():
         notes.setdefault(run, []).append(UNREAD + ",".join(map(str, places)))
     return {
-        run: Change(noted(stamp, notes.get(run, ())), written.states.get(run, ""))
+        run: RunChange(noted(stamp, notes.get(run, ())), written.states.get(run, ""))
         for run, stamp in stamps.items()
     }
 
@@ -420,7 +420,7 @@ def _count(table: LakeTable) -> int:
     return sum(int(file.stats["numRecords"]) for file in table.files)
 
 
-def _found(job: Job) -> Found:
+def _found(job: SyncJob) -> Found:
     """The runs; raises if there are none, and says what could not be listed."""
     if job.found is not None:
         found, job.found = job.found, None

@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from tbq.columns.codes import values_of
 from tbq.decode import decode
-from tbq.decode.options import Options
+from tbq.decode.options import DecodeOptions
 from tbq.decode.problems import of_file
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds.overview import worst_health
-from tbq.lake.decoded import Decoded, Selected, count_rows, in_order
+from tbq.lake.decoded import Decoded, LakeSelection, count_rows, in_order
 from tbq.lake.layout import DROPPED, OVERVIEWS, ROW, lake_schema
 from tbq.lake.rows import SESSION, rows_of
 from tbq.lake.stamps import Stamp, marks_of, path_text, starts_anew
@@ -53,7 +53,7 @@ class Grown(NamedTuple):
 def decode_tails(
     grown: Sequence[Grown],
     known: Mapping[str, pa.Table],
-    selected: Selected,
+    selected: LakeSelection,
     unpacked: Unpacked,
     progress: Progress | None = None,
 ) -> tuple[Decoded, list[Run]]:
@@ -73,7 +73,7 @@ def decode_tails(
         for each in grown
     ]
     reader = Reader(Found([], tails), unpacked)
-    options = Options(
+    options = DecodeOptions(
         tag=selected.tag, restarts="keep", threads=selected.threads, progress=progress, defer=True
     )
     result = decode(tails, selected.core_kinds, options, unpacked, session_tables=True, verify=True)
@@ -114,7 +114,7 @@ class _Merge:
         series: pa.Table,
         sessions: pa.Table,
         known: Mapping[str, pa.Table],
-        selected: Selected,
+        selected: LakeSelection,
     ) -> None:
         self._selected = selected
         self.refused: set[str] = set()

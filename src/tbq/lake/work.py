@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tbq.lake.datafiles import DataFile, write_files
-from tbq.lake.decoded import Decoded, Selected, decode_runs
+from tbq.lake.decoded import Decoded, LakeSelection, decode_runs
 from tbq.schema import SERIES
 from tbq.source.files import bytes_of
 
@@ -71,7 +71,7 @@ class Written:
 def work(
     place: Place,
     runs: Sequence[Run],
-    selected: Selected,
+    selected: LakeSelection,
     unpacked: Unpacked,
     progress: Progress | None = None,
     had: Mapping[str, Collection[str]] | None = None,

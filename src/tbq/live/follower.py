@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.arguments import bad, choice, choices
 from tbq.decode import cpu_count
-from tbq.decode.options import ON_ERROR, OnError, Options, Restarts
+from tbq.decode.options import ON_ERROR, DecodeOptions, OnError, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader, table_of
 from tbq.errors import SelectionError, SourceError, UsageError
@@ -124,7 +124,7 @@ class Follower:
             raise bad(
                 "restarts", restarts, "resume, keep, last or tensorboard: a log that grows is not split"
             )
-        self._options = Options(tag=self._tag, steps=_steps(steps), restarts=restarts, threads=threads)
+        self._options = DecodeOptions(tag=self._tag, steps=_steps(steps), restarts=restarts, threads=threads)
         choice("on_error", on_error, ON_ERROR)
         items = sources(path)
         refuse_lakes(items, "what is new is read from event files")

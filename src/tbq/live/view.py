@@ -19,7 +19,7 @@ AXES: tuple[Axis, ...] = get_args(Axis)
 BACK = 50  # rows between the two that say how fast a run is
 
 
-class Series(NamedTuple):
+class LatestOfSeries(NamedTuple):
     """The last row of one series, and the one up to 50 rows before it in the same session."""
 
     kind: str
@@ -38,18 +38,18 @@ class LatestOfRun(NamedTuple):
 
     began: float
     ended: float
-    series: list[Series]
+    series: list[LatestOfSeries]
 
 
-class Curves(NamedTuple):
+class CurveGrid(NamedTuple):
     """Curves on one grid: one row per series, one column per column of the picture; NaN where there is no point."""
 
     low: float
     high: float
     first: NDArray[np.float64]
     last: NDArray[np.float64]
-    least: NDArray[np.float64]
-    largest: NDArray[np.float64]
+    min: NDArray[np.float64]
+    max: NDArray[np.float64]
     broken: NDArray[np.float64]  # for each series, x of its first value in range that is not finite
 
 
@@ -63,7 +63,7 @@ class View:
     def latest(self, runs: Iterable[str]) -> dict[str, LatestOfRun]:
         """The last row of each series of these runs."""
         return {
-            run: LatestOfRun(began, ended, [Series(*each) for each in series])
+            run: LatestOfRun(began, ended, [LatestOfSeries(*each) for each in series])
             for run, (began, ended, series) in self._store.latest(runs, BACK)
         }
 
@@ -75,13 +75,13 @@ class View:
         range: tuple[float, float] | None = None,  # noqa: A002 - what the axis shows
         width: int = 800,
         smooth: float = 0.0,
-    ) -> Curves:
+    ) -> CurveGrid:
         """The columns of the curves of (run, tag) pairs, of all points after smoothing as TensorBoard smooths."""
         choice("x", x, AXES)
         low, high, *columns, broken = self._store.curves(series, x, range, width, smooth)
         shape = (len(series), width)
         first, last, least, largest = (column.reshape(shape) for column in columns)
-        return Curves(low, high, first, last, least, largest, broken)
+        return CurveGrid(low, high, first, last, least, largest, broken)
 
     def last_values(self, kind: str, series: Sequence[tuple[str, str]]) -> dict[tuple[str, str], pa.Table]:
         """The rows of the last value of (run, tag) pairs that can be read; kinds are "images", "texts", …"""

@@ -100,7 +100,7 @@ class Chart:
         drawn = [columns for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
         bands = [end for curve in self.curves for end in curve.band or ()]
         values = np.concatenate(
-            [*(part for each in drawn for part in (each.least, each.largest)), *bands, np.zeros(0)]
+            [*(part for each in drawn for part in (each.min, each.max)), *bands, np.zeros(0)]
         )
         values = self._scaled(values)
         values = values[np.isfinite(values)]
@@ -166,7 +166,7 @@ class Chart:
             if band is not None:
                 bottom, top = (rows_of(self._scaled(end), low, high, canvas.height * 4) for end in band)
                 for part in self.curves[i].pieces or [self.curves[i].columns]:
-                    filled = ~np.isnan(part.least)
+                    filled = ~np.isnan(part.min)
                     canvas.shade(
                         np.where(filled, top, np.nan), np.where(filled, bottom, np.nan), i + len(self.curves)
                     )
@@ -177,7 +177,7 @@ class Chart:
         height = canvas.height * 4
         first, last, bottom, top = (
             rows_of(self._scaled(each), low, high, height)
-            for each in (columns.first, columns.last, columns.least, columns.largest)
+            for each in (columns.first, columns.last, columns.min, columns.max)
         )
         canvas.curve(first, last, top, bottom, owner, behind=behind)
 

@@ -18,10 +18,10 @@ from tbq.table.pixels import grid, kept
 
 if TYPE_CHECKING:
     from tbq.plot.lines import Floats
-    from tbq.plot.scalars import Chart
+    from tbq.plot.scalars import ScalarPanels
 
 
-def of_both(chart: Chart) -> Chart:
+def of_both(chart: ScalarPanels) -> ScalarPanels:
     """The chart with the tags that both runs, or groups, have; an error unless there are exactly two."""
     runs = list(dict.fromkeys(line.group for panel in chart.panels for line in panel.lines))
     if len(runs) != 2:
@@ -35,7 +35,7 @@ def of_both(chart: Chart) -> Chart:
     return replace(chart, panels=both)
 
 
-def difference(chart: Chart, vectors: bool = False, ax: Any = None) -> Any:
+def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> Any:
     """One column of panels per tag: the curves, and below them the second minus the first."""
     if ax is not None:
         raise UsageError("ax: a difference needs its own Axes, two for each tag", hint="omit ax")

@@ -15,7 +15,7 @@ from tbq.plot.sheet import named, sheet, side_by_side
 from tbq.text import counted
 
 if TYPE_CHECKING:
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
 
 _BINS = 90
 _MOST_RIDGES = 40
@@ -23,7 +23,7 @@ _MOST_PANELS = 12
 _OVERLAP = 2.2  # the height of the highest ridge, in ridges
 
 
-def distributions(table: HistogramTable, options: Options, kind: str, ax: Any = None) -> Any:
+def distributions(table: HistogramTable, options: PlotOptions, kind: str, ax: Any = None) -> Any:
     """One panel per run and tag."""
     series = series_of(table)
     if len(series) > _MOST_PANELS:
@@ -69,7 +69,7 @@ def _shares(histogram: Histogram) -> Histogram | None:
     return None if full is None else Histogram(full.left, full.right, full.count / full.count.max())
 
 
-def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], options: Options) -> None:
+def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], options: PlotOptions) -> None:
     if len(histograms) > _MOST_RIDGES:
         places = np.linspace(0, len(histograms) - 1, _MOST_RIDGES).round().astype(int).tolist()
         warn(f"{counted(len(histograms), 'step')}: drawing {_MOST_RIDGES} ridges; --kind heatmap draws all")
@@ -100,7 +100,7 @@ def _ridges(_figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], opti
     named(ax, x="value", y="step")
 
 
-def _heat(figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], _options: Options) -> None:
+def _heat(figure: Any, ax: Any, histograms: list[tuple[int, Histogram]], _options: PlotOptions) -> None:
     edges = edges_of(histograms)
     steps = np.array([step for step, _ in histograms], float)
     shares = np.array([each.over(edges) / each.total for _, each in histograms])

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq.plot.lines import Floats
-    from tbq.plot.options import Options
-    from tbq.plot.scalars import Chart
+    from tbq.plot.options import PlotOptions
+    from tbq.plot.scalars import ScalarPanels
 
 _MOST_VERTICES = 8000  # of a panel in a vector file, which has no pixels
 _FEWEST_COLUMNS, _MOST_COLUMNS = 60, 4000
@@ -30,7 +30,7 @@ _BAND, _RAW, _MEMBER = 0.18, 0.3, 0.35  # opacities
 _MOST_TAKEOVERS = 40
 
 
-def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure | Axes:
+def draw(chart: ScalarPanels, ax: Axes | None = None, vectors: bool = False) -> Figure | Axes:
     """The chart as a new figure, or drawn into the user's Axes; `vectors` for a file without pixels."""
     options, panels = chart.options, chart.panels
     if ax is not None:
@@ -68,7 +68,7 @@ def draw(chart: Chart, ax: Axes | None = None, vectors: bool = False) -> Figure 
     return figure
 
 
-def _titles(ax: Axes, panel: Panel, chart: Chart, alone: bool, bottom: bool = True) -> None:
+def _titles(ax: Axes, panel: Panel, chart: ScalarPanels, alone: bool, bottom: bool = True) -> None:
     name = name_text(panel.tag)
     if alone or chart.options.paper:
         literal(ax.yaxis.label)
@@ -80,7 +80,7 @@ def _titles(ax: Axes, panel: Panel, chart: Chart, alone: bool, bottom: bool = Tr
         ax.set_xlabel(name_text(chart.x_name))
 
 
-def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
+def draw_panel(ax: Axes, panel: Panel, chart: ScalarPanels, vectors: bool) -> None:
     """Draw the lines of a panel, with everything except names."""
     options = chart.options
     x_range = ranges.x_range(panel)
@@ -116,7 +116,7 @@ def draw_panel(ax: Axes, panel: Panel, chart: Chart, vectors: bool) -> None:
     dress(ax.yaxis, "value", options.log_y)
 
 
-def _columns(ax: Axes, panel: Panel, options: Options, vectors: bool) -> int:
+def _columns(ax: Axes, panel: Panel, options: PlotOptions, vectors: bool) -> int:
     """The number of pixel columns that curves are reduced to."""
     figure: Any = ax.figure
     inches = ax.get_position().width * figure.get_figwidth()
@@ -135,7 +135,7 @@ def _line(
     values: Floats,
     x_range: tuple[float, float],
     width: int,
-    options: Options,
+    options: PlotOptions,
     colour: str,
     opacity: float,
     thickness: float,
@@ -171,7 +171,7 @@ def _band(
     x_range: tuple[float, float],
     y_range: tuple[float, float],
     width: int,
-    options: Options,
+    options: PlotOptions,
 ) -> None:
     if line.low is None or line.high is None:
         return
@@ -197,7 +197,7 @@ def _band(
             )
 
 
-def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
+def _dashes(panel: Panel, options: PlotOptions) -> dict[str, Any]:
     names = list(dict.fromkeys(line.group for line in panel.lines))
     differ = options.paper and len(names) >= 5
     return {name: DASHES[i % len(DASHES)] if differ else "-" for i, name in enumerate(names)}
@@ -206,7 +206,7 @@ def _dashes(panel: Panel, options: Options) -> dict[str, Any]:
 # Marks.
 
 
-def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, options: Options) -> None:
+def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, options: PlotOptions) -> None:
     """Mark where values stop being finite: a cross on the axis for NaN, an arrow for infinities."""
     for kind, marker, at in ((np.isnan, "x", 0.0), (np.isposinf, "^", 1.0), (np.isneginf, "v", 0.0)):
         places: dict[str, list[Floats]] = {}

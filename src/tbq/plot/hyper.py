@@ -10,7 +10,6 @@ import numpy as np
 from tbq.columns.codes import values_of
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.kinds.hparams import HPARAM
-from tbq.kinds.summary import summary
 from tbq.numbers import number
 from tbq.plot import ticks
 from tbq.plot.backend import literal, name_text
@@ -18,10 +17,11 @@ from tbq.plot.options import order_of
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side, tick_names
 from tbq.roles import best_of
+from tbq.summary.per_run import summary
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
     from tbq.select import Names
 
 _MOST = 12  # hyperparameters
@@ -31,7 +31,7 @@ class Trials:
     """The runs that have the metric, with its value and the hyperparameters that differ."""
 
     def __init__(
-        self, reader: Reader, metric: str, run: Names, steps: Any, options: Options, reading: Any
+        self, reader: Reader, metric: str, run: Names, steps: Any, options: PlotOptions, reading: Any
     ) -> None:
         best = order_of(options.order)
         ways = {metric: best[1]} if best is not None and best[0] == metric else None
@@ -82,7 +82,7 @@ def hyperparameters(
     tag: Names,
     run: Names,
     steps: Any,
-    options: Options,
+    options: PlotOptions,
     reading: Any,
     kind: str,
     ax: Any = None,
@@ -92,7 +92,7 @@ def hyperparameters(
     return (_parallel if kind == "parallel" else _scatter)(shown, options, ax)
 
 
-def trials(reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: Any) -> Trials:
+def trials(reader: Reader, tag: Names, run: Names, steps: Any, options: PlotOptions, reading: Any) -> Trials:
     """The runs and their metric: the tag's last value, or its best if the order names it."""
     metric = tag if isinstance(tag, str) else tag[0] if tag and len(tag) == 1 else None
     if metric is None:
@@ -123,7 +123,7 @@ def _places(cells: list[Any]) -> tuple[Any, list[str] | None]:
     return np.array([math.nan if text is None else names.index(text) for text in texts], float), names
 
 
-def _scatter(trials: Trials, options: Options, ax: Any) -> Any:
+def _scatter(trials: Trials, options: PlotOptions, ax: Any) -> Any:
     count = len(trials.settings)
     columns = side_by_side(options, count, 2 if count == 4 else 3)
     rows = -(-count // columns)
@@ -158,7 +158,7 @@ def _scatter(trials: Trials, options: Options, ax: Any) -> Any:
     return ax or figure
 
 
-def _parallel(trials: Trials, options: Options, ax: Any) -> Any:
+def _parallel(trials: Trials, options: PlotOptions, ax: Any) -> Any:
     columns: list[tuple[str, Any, list[str] | None, bool]] = []
     for name, cells in trials.settings.items():
         places, names = _places(cells)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tbq.plot.scalars import Chart
+    from tbq.plot.scalars import ScalarPanels
 
 MOST = 20  # entries
 _INSIDE = 6
@@ -23,12 +23,12 @@ _LINE = 1.4  # the height of an entry, in font sizes
 _ROWS = 8  # of a legend above the panels; the figure grows for them
 
 
-def labels_of(chart: Chart) -> list[str]:
+def labels_of(chart: ScalarPanels) -> list[str]:
     """The labels of the lines of all panels, each once."""
     return list(dict.fromkeys(line.label for panel in chart.panels for line in panel.lines))
 
 
-def place_of(chart: Chart) -> str:
+def place_of(chart: ScalarPanels) -> str:
     """Where the legend goes: the option's place, or where it fits."""
     if chart.options.legend is not None:
         return chart.options.legend
@@ -42,25 +42,25 @@ def place_of(chart: Chart) -> str:
     return "inside" if len(labels) <= _INSIDE else "outside"
 
 
-def room_aside(chart: Chart, size: float) -> float:
+def room_aside(chart: ScalarPanels, size: float) -> float:
     """Inches that a legend beside the panels takes; `size` is its font size in points."""
     if place_of(chart) != "outside" or is_above(chart, size):
         return 0.0
     return _aside(chart, size)
 
 
-def is_above(chart: Chart, size: float) -> bool:
+def is_above(chart: ScalarPanels, size: float) -> bool:
     """Whether an outside legend is above the panels: in papers, and if the requested width has no room beside them."""
     width = chart.options.size[0]
     return chart.options.paper or (width is not None and _aside(chart, size) > 0.4 * width)
 
 
-def _aside(chart: Chart, size: float) -> float:
+def _aside(chart: ScalarPanels, size: float) -> float:
     longest = max((len(name_text(label)) for label in labels_of(chart)), default=0)
     return min(0.5 + 0.0085 * size * longest, 0.44 * size)
 
 
-def room_above(chart: Chart, width: float, size: float) -> float:
+def room_above(chart: ScalarPanels, width: float, size: float) -> float:
     """Inches that a legend above the panels takes; `size` is its font size in points."""
     if place_of(chart) != "outside" or not is_above(chart, size):
         return 0.0
@@ -75,7 +75,7 @@ def beside(labels: Sequence[str], width: float, size: float) -> int:
     return max(1, min(len(labels), int(width * 72 / each)))
 
 
-def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
+def legends(figure: Figure, axes: Sequence[Axes], chart: ScalarPanels) -> None:
     """Draw the legend."""
     place = place_of(chart)
     if place == "none":
@@ -113,7 +113,7 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: Chart) -> None:
         literal(text)
 
 
-def _entries(axes: Sequence[Axes], chart: Chart, most: int) -> tuple[list[Any], list[str]]:
+def _entries(axes: Sequence[Axes], chart: ScalarPanels, most: int) -> tuple[list[Any], list[str]]:
     """The line and the name of each group, at most `most` of them."""
     from matplotlib.lines import Line2D
 

@@ -23,7 +23,7 @@ from tbq.text import counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -69,7 +69,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _CurveRows:
     """The rows of a scalar table by run and tag; `starts` are the first rows of its blocks."""
 
     run: Ints
@@ -92,7 +92,7 @@ def panels(
     table: pa.Table,
     tags: Sequence[str],
     groups: Groups,
-    options: Options,
+    options: PlotOptions,
     began: Mapping[str, float] | None = None,
     takeovers: Takeovers | None = None,
 ) -> list[Panel]:
@@ -137,7 +137,7 @@ def _broken(lines: Sequence[Line]) -> list[Line]:
     return [line for line in lines if not np.isfinite(line.y).all()]
 
 
-def _rows(table: pa.Table, options: Options, began: Mapping[str, float] | None) -> _Rows:
+def _rows(table: pa.Table, options: PlotOptions, began: Mapping[str, float] | None) -> _CurveRows:
     run, run_names = codes_of(table["run"])
     tag, tag_names = codes_of(table["tag"])
     starts = _starts(run, tag)
@@ -155,7 +155,7 @@ def _rows(table: pa.Table, options: Options, began: Mapping[str, float] | None) 
         order = np.lexsort((tag, run))  # one block per run and tag
         run, tag, step, x, value, raw = (column[order] for column in columns)
         starts = _starts(run, tag)
-    rows = _Rows(run, tag, run_names.to_pylist(), tag_names.to_pylist(), step, x, value, raw, starts)
+    rows = _CurveRows(run, tag, run_names.to_pylist(), tag_names.to_pylist(), step, x, value, raw, starts)
     return rows if options.x in AXES else _by_tag(rows, options.x)
 
 
@@ -164,7 +164,7 @@ def _starts(run: Ints, tag: Ints) -> Ints:
     return np.concatenate([[0], np.flatnonzero(changed) + 1])[: len(run)]
 
 
-def _by_tag(rows: _Rows, name: str) -> _Rows:
+def _by_tag(rows: _CurveRows, name: str) -> _CurveRows:
     """The rows with another tag's value as x, interpolated between the steps around each row."""
     axis: dict[str, tuple[Ints, Floats]] = {}
     for run, tag, part in rows.blocks():
@@ -185,7 +185,7 @@ def _by_tag(rows: _Rows, name: str) -> _Rows:
     return _only(replace(rows, x=x), ~np.isnan(x))
 
 
-def _with_finite_x(rows: _Rows, name: str) -> _Rows:
+def _with_finite_x(rows: _CurveRows, name: str) -> _CurveRows:
     """The rows with a finite x."""
     if rows.x.dtype.kind == "i":
         return rows
@@ -197,7 +197,7 @@ def _with_finite_x(rows: _Rows, name: str) -> _Rows:
     return _only(rows, finite)
 
 
-def _positive_x(rows: _Rows, tags: Sequence[str]) -> _Rows:
+def _positive_x(rows: _CurveRows, tags: Sequence[str]) -> _CurveRows:
     drawn = np.isin(rows.tag, [rows.tags.index(tag) for tag in tags if tag in rows.tags])
     keep = (rows.x > 0) & drawn
     if not keep.any():
@@ -208,7 +208,7 @@ def _positive_x(rows: _Rows, tags: Sequence[str]) -> _Rows:
     return _only(rows, keep)
 
 
-def _only(rows: _Rows, keep: NDArray[np.bool_]) -> _Rows:
+def _only(rows: _CurveRows, keep: NDArray[np.bool_]) -> _CurveRows:
     run, tag = rows.run[keep], rows.tag[keep]
     starts = _starts(run, tag)
     columns: list[Any] = [rows.step, rows.x, rows.value, rows.raw]
@@ -225,7 +225,9 @@ def _takeover_x(x: str, began: Mapping[str, float]) -> Callable[[str, int, float
     return place
 
 
-def _bands(rows: _Rows, tags: Sequence[str], groups: Groups, options: Options) -> dict[str, list[Line]]:
+def _bands(
+    rows: _CurveRows, tags: Sequence[str], groups: Groups, options: PlotOptions
+) -> dict[str, list[Line]]:
     """The mean or median of each group, and its band, computed by `reduce`."""
     ends = _ENDS.get(options.band, (options.band,))
     grouped = _reduced(rows, rows.value, groups, (options.center, *ends))
@@ -264,7 +266,7 @@ def _bands(rows: _Rows, tags: Sequence[str], groups: Groups, options: Options) -
     return lines
 
 
-def _reduced(rows: _Rows, value: Floats | Ints, groups: Groups, stats: Sequence[str]) -> pa.Table:
+def _reduced(rows: _CurveRows, value: Floats | Ints, groups: Groups, stats: Sequence[str]) -> pa.Table:
     labels = (
         pa.DictionaryArray.from_arrays(
             pa.array(codes.astype(np.int32, copy=False)), pa.array(names, pa.string())

@@ -71,7 +71,7 @@ PLOTTING = tuple(Plotting.__annotations__)
 
 
 @dataclass(frozen=True)
-class Options:
+class PlotOptions:
     """Checked options; `size` is (width, height) in inches, with None if the style decides."""
 
     kind: str | None = None
@@ -96,7 +96,7 @@ class Options:
     max_runs: int = 100
 
     @classmethod
-    def of(cls, plotting: Plotting) -> Options:
+    def of(cls, plotting: Plotting) -> PlotOptions:
         """Options from keywords; raises for an invalid value."""
         keywords("plot", plotting, PLOTTING)
         options: dict[str, Any] = dict(plotting)
@@ -234,9 +234,9 @@ def _styles(value: Any) -> tuple[str, ...]:
     return tuple(choice("style", part.strip() if isinstance(part, str) else part, STYLES) for part in parts)
 
 
-def split(function: str, passed: PlotSelected) -> tuple[Options, dict[str, Any]]:
+def split(function: str, passed: PlotSelected) -> tuple[PlotOptions, dict[str, Any]]:
     """Split the keywords of a log's method into drawing options and reading options."""
     keywords(function, passed, ("tag", "run", *PLOTTING, "steps", *READING))
     plotting: Any = {name: value for name, value in passed.items() if name in PLOTTING}
     typed: Plotting = plotting
-    return Options.of(typed), {name: value for name, value in passed.items() if name not in PLOTTING}
+    return PlotOptions.of(typed), {name: value for name, value in passed.items() if name not in PLOTTING}

@@ -8,8 +8,8 @@ from tbq.errors import SelectionError, UsageError
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
-    from tbq.plot.options import Options
-    from tbq.plot.scalars import Chart
+    from tbq.plot.options import PlotOptions
+    from tbq.plot.scalars import ScalarPanels
     from tbq.select import Names
 
 _TABLES = {
@@ -26,7 +26,7 @@ def picture(
     reader: Reader,
     tag: Names,
     run: Names,
-    options: Options,
+    options: PlotOptions,
     reading: dict[str, Any],
     ax: Any = None,
     vectors: bool = False,
@@ -54,8 +54,8 @@ def picture(
 
 
 def chart_or_table(
-    reader: Reader, tag: Names, run: Names, steps: Any, options: Options, reading: dict[str, Any]
-) -> Chart | tuple[str]:
+    reader: Reader, tag: Names, run: Names, steps: Any, options: PlotOptions, reading: dict[str, Any]
+) -> ScalarPanels | tuple[str]:
     """The chart of scalars, or the name of the table that holds the tag's data."""
     from tbq.plot.scalars import of_log
 
@@ -103,7 +103,7 @@ def _of_table(
     tag: Names,
     run: Names,
     steps: Any,
-    options: Options,
+    options: PlotOptions,
     reading: dict[str, Any],
     ax: Any,
 ) -> Any:

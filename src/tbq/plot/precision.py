@@ -14,13 +14,13 @@ from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side
 
 if TYPE_CHECKING:
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
     from tbq.table.table import Table
 
 _MOST_STEPS = 12
 
 
-def precision_recall(table: Table, options: Options, ax: Any = None) -> Any:
+def precision_recall(table: Table, options: PlotOptions, ax: Any = None) -> Any:
     """One panel per tag."""
     arrow = table.to_arrow()
     curves: dict[str, dict[tuple[str, int], list[tuple[float, float]]]] = {}
@@ -43,7 +43,7 @@ def precision_recall(table: Table, options: Options, ax: Any = None) -> Any:
     return ax or figure
 
 
-def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], options: Options) -> None:
+def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], options: PlotOptions) -> None:
     runs = sorted({run for run, _ in curves})
     if len(runs) == 1:
         steps = sorted(step for _, step in curves)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq.plot.lines import Floats, Line, Panel
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
 
 _LARGEST = 4e307
 _LEAST = 5e-324
@@ -36,7 +36,7 @@ def x_range(panel: Panel) -> tuple[float, float]:
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[float, float]:
+def y_range(panel: Panel, values: Sequence[Floats], options: PlotOptions) -> tuple[float, float]:
     """From the smallest to the largest drawn value, or their quantiles, with a margin."""
     parts = list(values)
     if options.outliers is None:
@@ -71,7 +71,7 @@ def y_range(panel: Panel, values: Sequence[Floats], options: Options) -> tuple[f
     return low, high
 
 
-def _ends(panel: Panel, parts: Sequence[Floats], options: Options) -> list[Floats]:
+def _ends(panel: Panel, parts: Sequence[Floats], options: PlotOptions) -> list[Floats]:
     """The ends of bands. On a log axis, a mean minus its spread may come arbitrarily near to 0: ends below a third of
     the smallest value do not stretch the axis."""
     ends = [positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
@@ -101,12 +101,12 @@ def positive(values: Floats, log: bool) -> Floats:
     return np.where(values > 0, values, np.nan) if log else values
 
 
-def shown(line: Line, options: Options) -> Floats:
+def shown(line: Line, options: PlotOptions) -> Floats:
     """The values that the axis can show; the rest becomes NaN, a gap."""
     return positive(line.y, options.log_y)
 
 
-def tell_gaps(panel: Panel, values: Sequence[Floats], options: Options) -> None:
+def tell_gaps(panel: Panel, values: Sequence[Floats], options: PlotOptions) -> None:
     finite = sum(int(np.isfinite(line.y).sum()) for line in panel.lines)
     shown = sum(int(np.isfinite(each).sum()) for each in values)
     if shown == 0 and finite:

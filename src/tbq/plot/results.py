@@ -14,7 +14,7 @@ from tbq.plot.sheet import named, sheet, tick_names
 from tbq.text import counted
 
 if TYPE_CHECKING:
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
     from tbq.table.table import Table
 
 _MOST_NUMBERS = 20  # the most classes for which cells show their numbers
@@ -22,7 +22,7 @@ _MOST_CLASSES = 200
 _MOST_LAYERS = 60
 
 
-def confusion(table: Table, options: Options, ax: Any = None) -> Any:
+def confusion(table: Table, options: PlotOptions, ax: Any = None) -> Any:
     """Labels against predictions; the colour shows the share of a label's examples, the number their count."""
     arrow = table.to_arrow()
     labels = [str(each) for each in values_of(arrow.column(0))]
@@ -62,7 +62,7 @@ def confusion(table: Table, options: Options, ax: Any = None) -> Any:
     return ax or figure
 
 
-def weights(table: Table, options: Options, ax: Any = None) -> Any:
+def weights(table: Table, options: PlotOptions, ax: Any = None) -> Any:
     """The mean of each parameter, one standard deviation to both sides, and the range of its elements."""
     arrow = table.to_arrow()
     rows = [row for row in arrow.select(["layer", "parameter", "mean", "std", "min", "max"]).to_pylist()

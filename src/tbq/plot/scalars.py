@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
     from tbq._core import Result
     from tbq.decode.reader import Reader
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
     from tbq.select import Names, Steps
 
 MOST_PANELS = 12  # the limit unless the user chooses tags
 
 
 @dataclass(frozen=True)
-class Chart:
+class ScalarPanels:
     """Panels, and the name of their x axis."""
 
     panels: list[Panel]
-    options: Options
+    options: PlotOptions
 
     @property
     def x_name(self) -> str:
@@ -48,8 +48,8 @@ class Chart:
 
 
 def of_log(
-    reader: Reader, tag: Names, run: Names, steps: Steps, options: Options, reading: Mapping[str, Any]
-) -> Chart:
+    reader: Reader, tag: Names, run: Names, steps: Steps, options: PlotOptions, reading: Mapping[str, Any]
+) -> ScalarPanels:
     """The chart of a log's scalars."""
     wanted = Selection.of(tag)
     order = order_of(options.order)
@@ -66,7 +66,7 @@ def of_log(
     return _chart(arrow, wanted, groups, options, reader.began, takeovers, reader.path)
 
 
-def of_table(table: Table, tag: Names, run: Names, options: Options) -> Chart:
+def of_table(table: Table, tag: Names, run: Names, options: PlotOptions) -> ScalarPanels:
     """The chart of a table of scalars."""
     arrow = table.to_arrow()
     if not {"run", "tag", "step", "value"} <= set(arrow.column_names):
@@ -81,7 +81,7 @@ def of_table(table: Table, tag: Names, run: Names, options: Options) -> Chart:
     return _chart(arrow, Selection.of(tag), groups, options, table.began, {}, None)
 
 
-def _check_tags(options: Options, known: Sequence[str], where: str | None) -> None:
+def _check_tags(options: PlotOptions, known: Sequence[str], where: str | None) -> None:
     """Raise if no run has the tag on the x axis, or the tag that defines the order."""
     order = order_of(options.order)
     wanted = {"x": None if options.x in AXES else options.x, "order": order[0] if order else None}
@@ -100,11 +100,11 @@ def _chart(
     arrow: pa.Table,
     wanted: Selection,
     groups: Groups,
-    options: Options,
+    options: PlotOptions,
     began: Mapping[str, float] | None,
     takeovers: Mapping[tuple[str, str], Sequence[tuple[int, float]]],
     where: str | None,
-) -> Chart:
+) -> ScalarPanels:
     if not len(arrow):
         raise SelectionError(
             "nothing to draw: no scalars",
@@ -124,10 +124,10 @@ def _chart(
     drawn = panels(arrow, tags, groups, options, began, takeovers)
     if not drawn:
         raise SelectionError("nothing to draw", path=where, hint="tbq tags lists all tags")
-    return Chart(drawn, options)
+    return ScalarPanels(drawn, options)
 
 
-def _tags(arrow: pa.Table, wanted: Selection, options: Options, where: str | None) -> list[str]:
+def _tags(arrow: pa.Table, wanted: Selection, options: PlotOptions, where: str | None) -> list[str]:
     """The tags to draw, in the selection's order."""
     known = names_in(arrow["tag"])
     if not wanted.everything:
@@ -188,7 +188,7 @@ def _tell_runs(absent: Sequence[str], count: int, what: str) -> None:
         warn(f"{len(absent):,} of {count:,} runs {'has' if len(absent) == 1 else 'have'} {what}: {shown}")
 
 
-def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:
+def _ordered(arrow: pa.Table, groups: Groups, options: PlotOptions) -> Groups:
     """Order the groups by name, or best first."""
     order = order_of(options.order)
     if order is None:
@@ -213,7 +213,7 @@ def _ordered(arrow: pa.Table, groups: Groups, options: Options) -> Groups:
     return replace(groups, names=sorted(groups.names, key=lambda name: (score[name], natural(name))))
 
 
-def _thinned(groups: Groups, options: Options) -> Groups:
+def _thinned(groups: Groups, options: PlotOptions) -> Groups:
     """Keep at most `max_runs` runs: the best if the order is by a best value, otherwise evenly chosen."""
     count = len(groups.of_run)
     if count <= options.max_runs:

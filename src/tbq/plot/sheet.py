@@ -11,12 +11,12 @@ from tbq.plot.backend import fonts_for, literal, name_text, new_figure, styled
 from tbq.plot.style import settings
 
 if TYPE_CHECKING:
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
 
 
 @contextlib.contextmanager
 def sheet(
-    options: Options,
+    options: PlotOptions,
     rows: int,
     columns: int,
     texts: Iterable[str],
@@ -49,7 +49,7 @@ def sheet(
         yield figure, axes
 
 
-def side_by_side(options: Options, count: int, natural: int) -> int:
+def side_by_side(options: PlotOptions, count: int, natural: int) -> int:
     """How many of `count` panels fit side by side: the option's number, otherwise `natural`; at most `count`."""
     return min(options.panels or natural, count)
 

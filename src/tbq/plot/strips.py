@@ -16,14 +16,14 @@ from tbq.table.pixels import grid, kept
 from tbq.text import counted
 
 if TYPE_CHECKING:
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
     from tbq.table.table import Table
 
 _MOST_STEPS, _MOST_ROWS, _MOST_CLIPS = 8, 12, 4
 _LARGEST = 512  # pixels per side of an image
 
 
-def images(table: Table, options: Options) -> Any:
+def images(table: Table, options: PlotOptions) -> Any:
     """One row per run and tag, one column per step."""
     from tbq.export.pictures import picture
 
@@ -72,7 +72,7 @@ def _image(ax: Any, picture: Any, data: bytes) -> None:
         )
 
 
-def audio(table: Table, options: Options) -> Any:
+def audio(table: Table, options: PlotOptions) -> Any:
     """The last clip of each run and tag: its waveform above its spectrogram."""
     clips = clips_of(table, _MOST_CLIPS)
     size = (5.4 if len(clips) == 1 else 4.4 * len(clips), 3.8)

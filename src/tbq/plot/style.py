@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.plot.backend import check_font
 
 if TYPE_CHECKING:
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
 
 #: Settings of all files: fonts that printers and editors accept, and the same bytes for the same picture.
 SAVED: dict[str, Any] = {
@@ -53,7 +53,7 @@ _SCALED = (
 _FAMILIES = {"serif": "serif", "sans": "sans-serif", "sans-serif": "sans-serif", "mono": "monospace"}
 
 
-def settings(options: Options) -> dict[str, Any]:
+def settings(options: PlotOptions) -> dict[str, Any]:
     """matplotlib's settings for these options."""
     settings = {**_SCREEN, **SAVED}
     if options.paper:
@@ -76,7 +76,7 @@ def settings(options: Options) -> dict[str, Any]:
     return settings
 
 
-def size_of(options: Options, columns: int, rows: int, aside: float = 0.0) -> tuple[float, float]:
+def size_of(options: PlotOptions, columns: int, rows: int, aside: float = 0.0) -> tuple[float, float]:
     """The size of a figure with these panels, in inches; `aside` is the width of a legend beside them."""
     width, height = options.size
     if width is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
-from tbq.plot.options import Options
+from tbq.plot.options import PlotOptions
 
 if TYPE_CHECKING:
     from tbq.plot.options import Plotting
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def picture(table: Table, tag: Names, run: Names, ax: Any, plotting: Plotting, vectors: bool = False) -> Any:
     """The figure of a table, or the result of drawing into `ax`."""
-    options = Options.of(plotting)
+    options = PlotOptions.of(plotting)
     if {"run", "tag", "step", "value"} <= set(table.columns):
         from tbq.plot.figure import draw
         from tbq.plot.scalars import of_table
@@ -63,7 +63,7 @@ def chosen(table: Table, tag: Names, run: Names) -> Table:
     return table._same(arrow)
 
 
-def of_kind(table: Table, options: Options, ax: Any = None) -> Any:
+def of_kind(table: Table, options: PlotOptions, ax: Any = None) -> Any:
     """The picture of a table of anything but scalars."""
     from tbq.kinds.histograms import HistogramTable
 
@@ -96,7 +96,7 @@ def of_kind(table: Table, options: Options, ax: Any = None) -> Any:
     )
 
 
-def _only(options: Options, kinds: tuple[str, ...], table: Table) -> None:
+def _only(options: PlotOptions, kinds: tuple[str, ...], table: Table) -> None:
     if options.kind is not None and options.kind not in kinds:
         raise UsageError(
             f"kind: got {options.kind}, want {' or '.join(kinds)} for a table of {table.kind}",

@@ -17,7 +17,7 @@ from tbq.plot.colours import GREY
 from tbq.plot.lines import Line, Panel
 from tbq.plot.pictures import chart_or_table
 from tbq.plot.ranges import positive, shown, x_range, y_range
-from tbq.plot.scalars import Chart as Scalars
+from tbq.plot.scalars import ScalarPanels as Scalars
 from tbq.table.pixels import Columns, columns_of, grid
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from tbq.decode.reader import Reader
     from tbq.plot.lines import Floats
-    from tbq.plot.options import Options
+    from tbq.plot.options import PlotOptions
     from tbq.select import Names
 
 _NARROW, _LARGEST = 20, 1000
@@ -37,7 +37,7 @@ def text(
     reader: Reader,
     tag: Names,
     run: Names,
-    options: Options,
+    options: PlotOptions,
     reading: dict[str, Any],
     room: int,
     height: int | None,
@@ -153,14 +153,20 @@ def _breaks(panel: Panel, most: int) -> dict[str, list[float]]:
 
 
 def _curve(
-    line: Line, low: float, high: float, columns: int, options: Options, letter: str, breaks: Sequence[float]
+    line: Line,
+    low: float,
+    high: float,
+    columns: int,
+    options: PlotOptions,
+    letter: str,
+    breaks: Sequence[float],
 ) -> Curve:
     at = grid(line.x, low, high, columns, options.log_x)
     finite = np.isfinite(line.y)
     drawn = columns_of(at, positive(line.y, options.log_y), columns)
     band = None
     if line.low is not None and line.high is not None:
-        band = columns_of(at, line.low, columns).least, columns_of(at, line.high, columns).largest
+        band = columns_of(at, line.low, columns).min, columns_of(at, line.high, columns).max
         if options.log_y:
             band = np.where(band[0] > 0, band[0], np.where(band[1] > 0, 5e-324, np.nan)), band[1]
     known = line.y[finite]
@@ -180,7 +186,7 @@ def _curve(
     )
 
 
-def _member(line: Line, low: float, high: float, columns: int, options: Options) -> Curve:
+def _member(line: Line, low: float, high: float, columns: int, options: PlotOptions) -> Curve:
     """A run behind its group's mean, drawn faintly like unsmoothed values."""
     at = grid(line.x, low, high, columns, options.log_x)
     drawn = columns_of(at, positive(line.y, options.log_y), columns)
@@ -191,7 +197,7 @@ def _member(line: Line, low: float, high: float, columns: int, options: Options)
 
 def _pieces(columns: Columns, broken: Any) -> list[Columns]:
     """The curve, cut at columns with only non-finite values."""
-    empty = np.isnan(columns.least)
+    empty = np.isnan(columns.min)
     gaps = np.unique(broken[broken >= 0])
     gaps = gaps[empty[gaps]]
     if not len(gaps):
@@ -204,7 +210,7 @@ def _pieces(columns: Columns, broken: Any) -> list[Columns]:
     return pieces
 
 
-def _limits(panel: Panel, options: Options) -> tuple[float, float] | None:
+def _limits(panel: Panel, options: PlotOptions) -> tuple[float, float] | None:
     """The range of values, if it differs from the range of the curves."""
     banded = options.log_y and options.band != "none"
     if options.outliers is None and options.ylim == (None, None) and not banded:

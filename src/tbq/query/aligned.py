@@ -57,10 +57,10 @@ class Aligned:
             at += len(steps)
         return self._joined(parts)
 
-    def least(self) -> Floats:
+    def min(self) -> Floats:
         return self._joined([np.fmin.reduce(runs) for _, _, runs in self.blocks])
 
-    def largest(self) -> Floats:
+    def max(self) -> Floats:
         return self._joined([np.fmax.reduce(runs) for _, _, runs in self.blocks])
 
     @cached_property

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from tbq.arguments import choices, keywords
 from tbq.decode.options import READING
 from tbq.errors import UsageError
-from tbq.kinds.summary import hyperparameters
 from tbq.select import Names, Selection, Steps, several
+from tbq.summary.per_run import hyperparameters
+from tbq.summary.statistics import STATS, statistics
 from tbq.table.scalars import scalars as read_scalars
-from tbq.table.summary import STATS, statistics
 from tbq.table.table import Table
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tbq.arguments import keywords
 from tbq.decode.options import READING, Reading
 from tbq.kinds.overview import OVERVIEWS
 from tbq.query.prune import Filter, Matching
-from tbq.query.scanning import Question, Rows, Scanning, in_groups, read, relative
+from tbq.query.scanning import Question, ScannedRows, Scanning, in_groups, read, relative
 from tbq.schema import schema
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
@@ -49,7 +49,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         super().__init__(pa.schema([*schema(kind), *added]).empty_table())
         self._reader, self._kind, self._only = reader, kind, only
         self._scanning = scanning or Scanning()
-        self._answers: dict[str, Rows] = {}  # earlier results by filter
+        self._answers: dict[str, ScannedRows] = {}  # earlier results by filter
 
     def scanner(
         self,
@@ -153,7 +153,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         kept = None if wanted is None else tuple(sorted(wanted))
         return Question(self._kind, runs, tags, steps, kept, self._extra, seen)
 
-    def _rows(self, question: Question, where: pc.Expression | None) -> Rows:
+    def _rows(self, question: Question, where: pc.Expression | None) -> ScannedRows:
         """The rows that may pass. Within a query, repeated questions are read once: a table may join itself."""
         known = self._answers.get(str(where))
         if known is not None:

@@ -44,7 +44,7 @@ class Grouping:
             raise UsageError(
                 f"by: {wanted[0]} needs hyperparameters, which a table lacks", hint="use log.plot(...)"
             )
-        from tbq.kinds.summary import hyperparameters
+        from tbq.summary.per_run import hyperparameters
 
         return cls.of_values(
             runs, [each.removeprefix(HPARAM) for each in wanted], hyperparameters(reader, runs)

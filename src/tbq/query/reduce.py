@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from tbq.arguments import choices
 from tbq.arrays import without_overflow
-from tbq.columns.codes import codes_of, complete, numbers
+from tbq.columns.codes import codes_of, numbers
+from tbq.columns.grouped import complete
 from tbq.errors import warn
 from tbq.query import student
 from tbq.query.aligned import Aligned, aligned
@@ -48,7 +49,7 @@ def reduce(
     names = parse(stats)
     scalars = complete(scalars)
     short = None if general_only else aligned(scalars, groups)
-    rows = _Rows.of(scalars, groups) if short is None else short
+    rows = _CellRows.of(scalars, groups) if short is None else short
     groups_of, tags_of = _labels(rows)
     columns: dict[str, Any] = {"group": groups_of, "tag": tags_of, "step": pa.array(rows.step)}
     for name in names:
@@ -67,7 +68,7 @@ def parse(stats: Sequence[str] | str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _CellRows:
     """The values, and the cell of each: one cell for each (group, tag, step), in that order."""
 
     cell: Ints
@@ -78,7 +79,7 @@ class _Rows:
     tags: list[str]
 
     @classmethod
-    def of(cls, table: pa.Table, groups: Mapping[str, str]) -> _Rows:
+    def of(cls, table: pa.Table, groups: Mapping[str, str]) -> _CellRows:
         group_names = sorted(set(groups.values()))
         rank = {name: i for i, name in enumerate(group_names)}
         run, run_names = codes_of(table.column("run"))
@@ -129,12 +130,12 @@ class _Rows:
         size = np.bincount(self.cell, minlength=len(self.key))
         return value, (np.cumsum(size) - size).astype(np.int64)
 
-    def least(self) -> Floats:
+    def min(self) -> Floats:
         out = np.full(len(self.key), np.inf)
         np.fmin.at(out, self.cell, self.value)
         return out
 
-    def largest(self) -> Floats:
+    def max(self) -> Floats:
         out = np.full(len(self.key), -np.inf)
         np.fmax.at(out, self.cell, self.value)
         return out
@@ -143,7 +144,7 @@ class _Rows:
         return np.asarray(np.bincount(self.cell, values, minlength=len(self.key)), np.float64)
 
 
-def _labels(rows: _Rows | Aligned) -> tuple[pa.Array, pa.Array]:
+def _labels(rows: _CellRows | Aligned) -> tuple[pa.Array, pa.Array]:
     width = max(len(rows.tags), 1)
     group, tag = (
         pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, pa.string()))
@@ -152,12 +153,12 @@ def _labels(rows: _Rows | Aligned) -> tuple[pa.Array, pa.Array]:
     return group, tag
 
 
-def _sem(rows: _Rows | Aligned) -> Floats:
+def _sem(rows: _CellRows | Aligned) -> Floats:
     with np.errstate(all="ignore"):
         return np.asarray(rows.std / np.sqrt(rows.count), np.float64)
 
 
-def _ci95(rows: _Rows | Aligned) -> Floats:
+def _ci95(rows: _CellRows | Aligned) -> Floats:
     reach = np.zeros(int(rows.count.max(initial=1)) + 1)
     for n in np.unique(rows.count).tolist():
         reach[n] = student.quantile(0.975, n - 1) if n > 1 else 0.0
@@ -165,7 +166,7 @@ def _ci95(rows: _Rows | Aligned) -> Floats:
         return np.asarray(reach[rows.count] * rows.std / np.sqrt(rows.count), np.float64)
 
 
-def _quantile(rows: _Rows | Aligned, q: float) -> Floats:
+def _quantile(rows: _CellRows | Aligned, q: float) -> Floats:
     """Interpolated between two values if q falls between them, as in NumPy."""
     value, start = rows.ordered
     place = np.maximum(rows.count - 1, 0) * q
@@ -176,11 +177,11 @@ def _quantile(rows: _Rows | Aligned, q: float) -> Floats:
         return np.asarray(np.where(low == high, low, low * (1 - share) + high * share), np.float64)
 
 
-STATS: dict[str, Callable[[_Rows | Aligned], NDArray[Any]]] = {
+STATS: dict[str, Callable[[_CellRows | Aligned], NDArray[Any]]] = {
     "mean": lambda rows: rows.mean,
     "std": lambda rows: rows.std,
-    "min": lambda rows: rows.least(),
-    "max": lambda rows: rows.largest(),
+    "min": lambda rows: rows.min(),
+    "max": lambda rows: rows.max(),
     "median": lambda rows: _quantile(rows, 0.5),
     "ci95": _ci95,
     "sem": _sem,

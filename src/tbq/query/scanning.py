@@ -12,7 +12,7 @@ import pyarrow as pa
 from tbq.arguments import choice
 from tbq.columns.relative import COLUMN as RELATIVE
 from tbq.columns.relative import relative_times
-from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, OnError, Options, Restarts
+from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, DecodeOptions, OnError, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader
 from tbq.errors import SourceError, UsageError
@@ -135,7 +135,7 @@ def relative(kind: str, wanted: bool) -> dict[str, tuple[Any, ...]]:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ScannedRows:
     """The result of a read: a table, or, for large values, batches that are read from the files on demand."""
 
     question: Question
@@ -169,7 +169,7 @@ class Rows:
         return table
 
 
-def read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
+def read(reader: Reader, question: Question, scanning: Scanning) -> ScannedRows:
     """Decode all runs of the question; raises if none of their files could be read."""
     rows = _read(reader, question, scanning)
     if rows.failure is not None:
@@ -178,7 +178,7 @@ def read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
     return rows
 
 
-def _read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
+def _read(reader: Reader, question: Question, scanning: Scanning) -> ScannedRows:
     from tbq import _core
     from tbq.kinds.values import Values
 
@@ -186,8 +186,8 @@ def _read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
     if kind != "scalars" and kind not in _core.tables():
         raise UsageError(f"{kind} is not a table of a log")
     if not runs:
-        return Rows(question, question.schema.empty_table())
-    options = Options(
+        return ScannedRows(question, question.schema.empty_table())
+    options = DecodeOptions(
         tag=question.tags,
         steps=question.steps,
         restarts=scanning.restarts,
@@ -199,7 +199,7 @@ def _read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
     stored = kind if kind == "scalars" else _core.kind_of_table(kind)
     result, problems = reader.read_quietly(runs, [stored], options, verify=scanning.on_error == "raise")
     failure = reader.failure(result, runs)
-    rows = Rows(question, None, None, scanning, reader.began, problems, failure)
+    rows = ScannedRows(question, None, None, scanning, reader.began, problems, failure)
     if kind != "scalars":
         return replace(rows, values=Values(reader, kind, result, runs, None, "ignore"))
     return replace(rows, table=rows.with_computed(reader.scalars(result, runs)))
@@ -208,7 +208,7 @@ def _read(reader: Reader, question: Question, scanning: Scanning) -> Rows:
 def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generator[pa.Table, None, None]:
     """The rows of a few runs at a time; if the caller stops early, the rest is not decoded."""
     decoded = count = 0
-    unread: list[Rows] = []  # unreadable groups, as long as every group is unreadable
+    unread: list[ScannedRows] = []  # unreadable groups, as long as every group is unreadable
     readable = not question.runs
     try:
         for group in groups(question.runs, FIRST_BYTES, GROUP_BYTES, reader.size_of):

@@ -17,7 +17,6 @@ from tbq.columns.names import ignoring_case, numbered, renamed, say_renamed
 from tbq.decode.options import READING, Reading
 from tbq.errors import QueryError, TbqError, warn
 from tbq.kinds.overview import OVERVIEWS, overview
-from tbq.kinds.summary import summary
 from tbq.query.dataset import LogDataset
 from tbq.query.safe import BEGIN, alone, connect, statements_of, text_of
 from tbq.query.scanning import Scan, Scanning
@@ -25,6 +24,7 @@ from tbq.query.sqlerrors import explain
 from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
 from tbq.schema import KINDS, schema
 from tbq.select import closest
+from tbq.summary.per_run import summary
 from tbq.table import Table
 
 if TYPE_CHECKING:

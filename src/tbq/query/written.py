@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import keywords
 from tbq.decode.options import SELECTED, Selected
-from tbq.decode.options import Options as Reading
+from tbq.decode.options import DecodeOptions as Reading
 from tbq.export import check
 from tbq.export import write as write_table
 from tbq.export.everything import check_holder, write_all
-from tbq.export.options import WRITING, Options, Writing
+from tbq.export.options import WRITING, ExportOptions, Writing
 from tbq.export.parts import by_parts, write_parts
 from tbq.kinds.tables import table, tables
 from tbq.schema import schema
@@ -80,7 +80,7 @@ def write_scalars(reader: Reader, path: StrPath, selected: dict[str, Any], writi
     reading = Reading.of(remaining, tag=tags, steps=_steps(remaining.pop("steps", None)))  # type: ignore[arg-type]
     force, format = writing.get("force", False), writing.get("format")
     how = {name: value for name, value in writing.items() if name not in ("force", "format", "storage")}
-    options = Options(kind="scalars", logdir=reader.path, began=reader.began, **how)
+    options = ExportOptions(kind="scalars", logdir=reader.path, began=reader.began, **how)
     tables = _parts(reader, run, tags, reading, on_error)
     return Paths([os.fspath(path)], write_parts(tables, path, schema("scalars"), format, force, options))
 

@@ -100,9 +100,9 @@ def write_parquet(parameters: Sequence[Parameter], stream: IO[bytes]) -> None:
     """The elements as Parquet, without compression and statistics, which would take longer than all the rest."""
     from pyarrow import parquet as pq
 
-    from tbq.export.options import Options, origin
+    from tbq.export.options import ExportOptions, origin
 
-    schema = SCHEMA.with_metadata(origin(Options(kind="elements", format="parquet")))
+    schema = SCHEMA.with_metadata(origin(ExportOptions(kind="elements", format="parquet")))
     with pq.ParquetWriter(
         stream,
         schema,

@@ -255,7 +255,7 @@ def write_predictions(
     from tbq.plot.files import check as check_picture
     from tbq.results.predictions import predictions
     from tbq.results.rows import Rows
-    from tbq.results.scores import Tally
+    from tbq.results.scores import PairCounts
 
     force = options.get("force", False)
     targets = [(path, options.get("format"))] + [
@@ -269,7 +269,7 @@ def write_predictions(
     batches = _batches(outputs, labels, ids, max_unpacked)
     rows = predictions(batches, classes=classes, task=task, activation=activation, threshold=threshold)
     assert isinstance(rows, Rows)
-    tally = Tally()
+    tally = PairCounts()
 
     def counted() -> Iterator[Any]:
         for batch in rows.batches():

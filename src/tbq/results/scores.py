@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NOT_CLASSES = {"id", "label", "predicted", "confidence", "score"}
 
 
-class Tally:
+class PairCounts:
     """Counts of (label, predicted) pairs, collected batch by batch so that streams are not kept."""
 
     def __init__(self) -> None:
@@ -144,8 +144,8 @@ def scores(predictions: Table | Rows) -> Table:
     return _tally(predictions).scores()
 
 
-def _tally(predictions: Table | Rows) -> Tally:
-    tally = Tally()
+def _tally(predictions: Table | Rows) -> PairCounts:
+    tally = PairCounts()
     for batch in _batches(predictions):
         tally.add(batch)
     return tally

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Unpack
 import pyarrow as pa
 
 from tbq.arguments import StrPath, keywords
-from tbq.export import Options, compressed, format_of, output, write
+from tbq.export import ExportOptions, compressed, format_of, output, write
 from tbq.export.fit import chosen
 from tbq.export.options import WRITING, Writing, origin
 from tbq.storage import using
@@ -29,7 +29,7 @@ def write_rows(
     if name not in _WRITERS or "{run}" in os.fspath(path):
         return write(rows.to_table(), path, **given)
     force, storage = given.pop("force", False), given.pop("storage", None)
-    options = Options(kind=rows.kind, **{**given, "format": name})  # type: ignore[arg-type]
+    options = ExportOptions(kind=rows.kind, **{**given, "format": name})  # type: ignore[arg-type]
     with (
         using(storage=storage),
         output(path, force) as stream,
@@ -42,7 +42,7 @@ def write_rows(
     return [os.fspath(path)]
 
 
-def _chosen(batches: Batches, options: Options) -> Batches:
+def _chosen(batches: Batches, options: ExportOptions) -> Batches:
     """The batches with the columns that are asked for."""
     if options.columns is None:
         yield from batches
@@ -54,7 +54,7 @@ def _chosen(batches: Batches, options: Options) -> Batches:
         yield batch.select(names)
 
 
-def _csv(batches: Batches, stream: IO[bytes], options: Options) -> None:
+def _csv(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
     from tbq.export.csv import SEPARATORS
     from tbq.export.rows import csv_rows, refuse_bytes
     from tbq.export.rows import write_rows as write_text
@@ -69,7 +69,7 @@ def _csv(batches: Batches, stream: IO[bytes], options: Options) -> None:
         write_text(pa.Table.from_batches([batch]), stream, writer, options)
 
 
-def _jsonl(batches: Batches, stream: IO[bytes], options: Options) -> None:
+def _jsonl(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
     from tbq.export.rows import json_rows, refuse_bytes
     from tbq.export.rows import write_rows as write_text
 
@@ -79,7 +79,7 @@ def _jsonl(batches: Batches, stream: IO[bytes], options: Options) -> None:
         write_text(pa.Table.from_batches([batch]), stream, writer, options)
 
 
-def _parquet(batches: Batches, stream: IO[bytes], options: Options) -> None:
+def _parquet(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
     import pyarrow.parquet as pq
 
     first = next(batches)
@@ -89,7 +89,7 @@ def _parquet(batches: Batches, stream: IO[bytes], options: Options) -> None:
             writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=1 << 20)
 
 
-def _arrow(batches: Batches, stream: IO[bytes], options: Options) -> None:
+def _arrow(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
     first = next(batches)
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), **origin(options)})
     with pa.ipc.new_file(stream, schema) as writer:
@@ -102,7 +102,7 @@ def _with(first: pa.RecordBatch, rest: Batches) -> Batches:
     yield from rest
 
 
-_WRITERS: dict[str, Callable[[Batches, IO[bytes], Options], None]] = {
+_WRITERS: dict[str, Callable[[Batches, IO[bytes], ExportOptions], None]] = {
     "csv": _csv,
     "tsv": _csv,
     "jsonl": _jsonl,

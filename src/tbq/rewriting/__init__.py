@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tbq.rewriting.options import Options
+from tbq.rewriting.options import RewriteOptions
 from tbq.rewriting.report import Report, RunReport
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def rewrite(
     out = path("out", out)
     refuse_remote(out, OutputError)
 
-    options = Options.of(
+    options = RewriteOptions.of(
         repair=repair,
         drop_tag=drop_tag,
         keep_tag=keep_tag,

@@ -14,7 +14,7 @@ from tbq.export.target import unwritable
 from tbq.problems import Problem
 from tbq.rewriting import plan
 from tbq.rewriting.report import Report, RunReport
-from tbq.rewriting.target import LEFT, Scratch, check, scratch
+from tbq.rewriting.target import LEFT, UnfinishedTarget, check, scratch
 from tbq.source import Run, discover, is_event_file
 from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
 from tbq.source.inflate import Unpacked
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.progress import Call
-    from tbq.rewriting.options import Options
+    from tbq.rewriting.options import RewriteOptions
     from tbq.source.discover import Source
     from tbq.storage import Storage
 
@@ -43,7 +43,7 @@ _PACKED = (".gz", ".gzip", ".zz", ".zlib")
 def execute(
     source: Source,
     out: str | os.PathLike[str],
-    options: Options,
+    options: RewriteOptions,
     threads: int | None,
     progress: Call | None,
     max_unpacked: Size | None = None,
@@ -106,12 +106,12 @@ def _nothing_left(runs: Sequence[RunReport], source: str) -> SourceError | Selec
 
 
 def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Result:
-    options = _decode.Options(restarts="keep", threads=threads)
+    options = _decode.DecodeOptions(restarts="keep", threads=threads)
     return _decode.decode(runs, [], options, unpacked, session_tables=True, verify=True)
 
 
 def _refuse_damage(
-    reports: Sequence[FileReport], packed: Sequence[Problem], runs: Sequence[Run], options: Options
+    reports: Sequence[FileReport], packed: Sequence[Problem], runs: Sequence[Run], options: RewriteOptions
 ) -> None:
     """Without `repair`, raise on damage before anything is written; `packed` are the problems of unpacking."""
     if options.repair:
@@ -153,7 +153,7 @@ class _Execution:
         reports: Sequence[FileReport],
         packed: Sequence[Problem],
         runs: Sequence[Run],
-        options: Options,
+        options: RewriteOptions,
         rules: Rules,
         unpacked: Unpacked,
         progress: Call | None,
@@ -184,7 +184,7 @@ class _Execution:
                 self.gone.append(_problems.of_file(report, runs[report.run].name)[0])
                 self.gone_places += 1
 
-    def run(self, index: int, beside: Scratch | None, empty: bool) -> RunReport:
+    def run(self, index: int, beside: UnfinishedTarget | None, empty: bool) -> RunReport:
         """Rewrite a run into `beside`, or only count."""
         run = self.runs[index]
         first = self.first_file.get(index)

@@ -83,8 +83,8 @@ def _shown(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Options:
-    """What a rewrite does; `Options.of` takes the arguments of users."""
+class RewriteOptions:
+    """What a rewrite does; `RewriteOptions.of` takes the arguments of users."""
 
     repair: bool
     drop_tag: Selection
@@ -102,7 +102,7 @@ class Options:
     dry_run: bool
 
     @classmethod
-    def of(cls, **arguments: Any) -> Options:
+    def of(cls, **arguments: Any) -> RewriteOptions:
         """Check and compile."""
         from tbq import _core
 

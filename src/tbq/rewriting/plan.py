@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq._core import Result, Rules
-    from tbq.rewriting.options import Options
+    from tbq.rewriting.options import RewriteOptions
 
 #: Kinds that mark places in a log and hold no data: a selection of tags keeps them.
 _MARKS = ("logs",)
 
 
-def group(runs: Sequence[Run], options: Options, folds: dict[str, str]) -> list[Run]:
+def group(runs: Sequence[Run], options: RewriteOptions, folds: dict[str, str]) -> list[Run]:
     """The new runs, merged and renamed, each with all of its source files.
 
     `folds` maps add_hparams sub-runs to the runs above them.
@@ -91,7 +91,7 @@ def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
     return {name: table[name].to_pylist() for name in wanted}
 
 
-def make_rules(survey: Result, runs: Sequence[Run], options: Options) -> tuple[Rules, set[str]]:
+def make_rules(survey: Result, runs: Sequence[Run], options: RewriteOptions) -> tuple[Rules, set[str]]:
     """What happens to each series, and the runs with nothing left."""
     from tbq import _core
 

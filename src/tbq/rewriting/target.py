@@ -44,7 +44,7 @@ def check(out: str | os.PathLike[str], sources: Sequence[str]) -> Path:
     return target
 
 
-class Scratch:
+class UnfinishedTarget:
     """The directory while it is written; `file` gives the path for a run's new file."""
 
     def __init__(self, target: Path, folder: Path) -> None:
@@ -79,9 +79,9 @@ class Scratch:
 
 
 @contextlib.contextmanager
-def scratch(target: Path) -> Iterator[Scratch]:
+def scratch(target: Path) -> Iterator[UnfinishedTarget]:
     """A Scratch that becomes `target` if the block succeeds, and is removed if not."""
     with output_folder(target, left=LEFT) as folder:
-        unfinished = Scratch(target, folder)
+        unfinished = UnfinishedTarget(target, folder)
         yield unfinished
         unfinished.finish()

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 from tbq.errors import TbqError
 from tbq.server import queries
 from tbq.server.children import LENGTHS, subject
-from tbq.server.memory import Held, resident
+from tbq.server.memory import MemoryLimit, resident
 from tbq.server.params import TooMuchError
-from tbq.server.watchdog import Watchdog
+from tbq.server.watchdog import Interrupter
 
 _TIRED = 700_000_000  # bytes that a process may keep between two queries
 
@@ -30,7 +30,7 @@ class _Control:
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
         self.jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-        self.current: Watchdog | None = None
+        self.current: Interrupter | None = None
         threading.Thread(target=self._listen, name="tbq control", daemon=True).start()
 
     def _listen(self) -> None:
@@ -55,7 +55,7 @@ def main() -> None:
     _send(target, {"ready": True}, b"")
     while True:
         message = control.jobs.get()
-        with Watchdog(message["seconds"]) as watchdog, Held(message["memory"]):
+        with Interrupter(message["seconds"]) as watchdog, MemoryLimit(message["memory"]):
             control.current = watchdog
             header, body = _answer(message, watchdog)
             control.current = None
@@ -71,7 +71,7 @@ def _send(target: BinaryIO, header: dict[str, Any], body: bytes) -> None:
     target.flush()
 
 
-def _answer(message: dict[str, Any], watchdog: Watchdog) -> tuple[dict[str, Any], bytes]:
+def _answer(message: dict[str, Any], watchdog: Interrupter) -> tuple[dict[str, Any], bytes]:
     try:
         return {}, queries.CALLS[message["call"]](message, watchdog)
     except TbqError as wrong:

@@ -33,7 +33,7 @@ _KEPT = 12_000_000  # bytes of answers, for other pages and for those that come 
 LOGS = ("", "0", "1", "y", "x", "xy")
 
 
-class Asked(NamedTuple):
+class CurveRequest(NamedTuple):
     """What a request for curves asks for."""
 
     tag: str
@@ -74,7 +74,7 @@ def curves(log: LiveLog, params: Params) -> Answer:
 
 def _curves(log: LiveLog, params: Params) -> Answer:
     logs = params.choice("log", LOGS)
-    asked = Asked(
+    asked = CurveRequest(
         params.text("tag"), axis(params), params.number("low"), params.number("high"),
         params.whole("width", 800, 1, WIDEST), weight(params), "x" in logs, logs == "1" or "y" in logs,
     )  # fmt: skip
@@ -102,7 +102,7 @@ def _curves(log: LiveLog, params: Params) -> Answer:
                 "takeovers": _takeovers(log, run, asked),
             }
             for i, (run, count) in enumerate(
-                zip(runs, np.isfinite(curves.columns.least).sum(axis=1), strict=True)
+                zip(runs, np.isfinite(curves.columns.min).sum(axis=1), strict=True)
             )
         ]
         if names is not None:
@@ -111,13 +111,13 @@ def _curves(log: LiveLog, params: Params) -> Answer:
     return _frame(asked, curves, {}, version=version, series=series)
 
 
-def _of_runs(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
+def _of_runs(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
     if asked.x in AXES and not asked.log_x:
         return _by_core(log, asked, runs)
     return _by_points(log, asked, runs)
 
 
-def _by_core(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
+def _by_core(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
     pairs = [(run, asked.tag) for run in runs]
     options: dict[str, Any] = {"x": asked.x, "width": asked.width, "range": _range(log, asked, pairs)}
     curves = log.view.curves(pairs, **options, smooth=asked.smooth)
@@ -125,12 +125,12 @@ def _by_core(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
     if asked.smooth and len(runs) <= _MOST_RAW:
         options["range"] = (curves.low, curves.high)
         plain = log.view.curves(pairs, **options)
-        raw = Columns(plain.first, plain.last, plain.least, plain.largest)
-    columns = Columns(curves.first, curves.last, curves.least, curves.largest)
+        raw = Columns(plain.first, plain.last, plain.min, plain.max)
+    columns = Columns(curves.first, curves.last, curves.min, curves.max)
     return Made(curves.low, curves.high, columns, raw, curves.broken.tolist())
 
 
-def _range(log: LiveLog, asked: Asked, pairs: list[tuple[str, str]]) -> tuple[float, float] | None:
+def _range(log: LiveLog, asked: CurveRequest, pairs: list[tuple[str, str]]) -> tuple[float, float] | None:
     if asked.low is None and asked.high is None:
         return None
     low, high = asked.low, asked.high
@@ -140,7 +140,7 @@ def _range(log: LiveLog, asked: Asked, pairs: list[tuple[str, str]]) -> tuple[fl
     return low, max(low, high)
 
 
-def _by_points(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
+def _by_points(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
     """For axes that the core does not know."""
     series = [placed(log, run, asked.tag, asked.x) for run in runs]
     xs = [np.where(each.x > 0, each.x, np.nan) if asked.log_x else each.x for each in series]
@@ -161,7 +161,9 @@ def _by_points(log: LiveLog, asked: Asked, runs: Sequence[str]) -> Made:
     )
 
 
-def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band: str, version: int) -> Answer:
+def _of_groups(
+    log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]], band: str, version: int
+) -> Answer:
     low, high = _extent_of_groups(log, asked, of_group)
     columns: list[Columns] = []
     lower: list[Floats] = []
@@ -172,14 +174,14 @@ def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band:
         column = grid(x, low, high, asked.width, asked.log_x)
         bottom, top = line.moments.ends(band)
         columns.append(columns_of(column, line.moments.mean, asked.width))
-        lower.append(columns_of(column, bottom, asked.width).least)
-        upper.append(columns_of(column, top, asked.width).largest)
+        lower.append(columns_of(column, bottom, asked.width).min)
+        upper.append(columns_of(column, top, asked.width).max)
         count = line.moments.count[line.moments.count > 0]
         series.append(
             {
                 "group": name,
                 "ids": [log.id_of(run) for run in of_group[name]],
-                "points": int(np.isfinite(columns[-1].least).sum()),
+                "points": int(np.isfinite(columns[-1].min).sum()),
                 "n": [int(count.min()), int(count.max())] if len(count) else [0, 0],
                 "broken": None,
                 "takeovers": [],
@@ -190,7 +192,9 @@ def _of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]], band:
     return _frame(asked, curves, bands, version=version, series=series, band=band)
 
 
-def _extent_of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]]) -> tuple[float, float]:
+def _extent_of_groups(
+    log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]]
+) -> tuple[float, float]:
     """Where the axis begins and ends, without holding the statistics of all groups at once."""
     pairs = [(run, asked.tag) for runs in of_group.values() for run in runs]
     if asked.x in AXES and not asked.log_x:
@@ -207,7 +211,7 @@ def _extent_of_groups(log: LiveLog, asked: Asked, of_group: dict[str, list[str]]
     return _extent(asked, ends)
 
 
-def _extent(asked: Asked, xs: Sequence[Floats]) -> tuple[float, float]:
+def _extent(asked: CurveRequest, xs: Sequence[Floats]) -> tuple[float, float]:
     there = [each[np.isfinite(each)] for each in xs]
     ends = [(float(each.min()), float(each.max())) for each in there if len(each)]
     low = min((end[0] for end in ends), default=0.0) if asked.low is None else asked.low
@@ -221,7 +225,7 @@ def _stacked(parts: Sequence[Columns], width: int) -> Columns:
     return Columns(*(np.array([part[i] for part in parts]) for i in range(4)))
 
 
-def _takeovers(log: LiveLog, run: str, asked: Asked) -> list[float]:
+def _takeovers(log: LiveLog, run: str, asked: CurveRequest) -> list[float]:
     """x of the first row of each later session."""
     takeovers = log.index.takeovers(run, asked.tag)
     if asked.x == "step":
@@ -234,7 +238,7 @@ def _takeovers(log: LiveLog, run: str, asked: Asked) -> list[float]:
     return []
 
 
-def _frame(asked: Asked, curves: Made, bands: dict[str, Any], **facts: Any) -> Answer:
+def _frame(asked: CurveRequest, curves: Made, bands: dict[str, Any], **facts: Any) -> Answer:
     first, last, least, largest = curves.columns
     about = {
         "tag": asked.tag, "x": asked.x, "low": curves.low, "high": curves.high, "width": asked.width,
@@ -246,7 +250,7 @@ def _frame(asked: Asked, curves: Made, bands: dict[str, Any], **facts: Any) -> A
     else:
         columns = {"first": first, "last": last, "min": least, "max": largest}
     if curves.raw is not None:
-        columns |= {"raw_min": curves.raw.least, "raw_max": curves.raw.largest}
+        columns |= {"raw_min": curves.raw.min, "raw_max": curves.raw.max}
     columns |= bands
     plain = {name: narrow(column) if column.dtype.kind == "f" else column for name, column in columns.items()}
     return replace(frame(plain, **about), squeeze="runs" if "packed" in about else "never")

@@ -127,9 +127,7 @@ class Embedded:
                     continue
                 step, given = small
                 room -= len(given.body)
-                entries.append(
-                    {"id": self._log.id_of(run), "steps": [step], "wall_times": [None], "counts": [1]}
-                )
+                entries.append({"id": self._log.id_of(run), "steps": [step], "counts": [1]})
                 self.add("image", {"run": self._log.id_of(run), "tag": tag, "step": step, "index": 0}, given)
             self.json("series", {"kind": "images", "tag": tag, "runs": entries}, kind="images", tag=tag)
         if left:
@@ -147,7 +145,7 @@ class Embedded:
                     left += 1
                     continue
                 room -= len(given.body)
-                entries.append({"id": params["run"], "steps": [params["step"]], "wall_times": [None]})
+                entries.append({"id": params["run"], "steps": [params["step"]]})
                 self.add("text", params, given)
             self.json("series", {"kind": "texts", "tag": tag, "runs": entries}, kind="texts", tag=tag)
         if left:

@@ -20,7 +20,7 @@ from tbq.server.metrics import cells, parsed
 from tbq.server.points import csv_answer
 from tbq.server.runs import hparams_of
 from tbq.server.wire import Answer, json_answer
-from tbq.table.summary import STATS
+from tbq.summary.statistics import STATS
 
 if TYPE_CHECKING:
     from tbq.server.params import Params

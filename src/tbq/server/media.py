@@ -93,7 +93,6 @@ def series(log: LiveLog, params: Params) -> Answer:
         entry: dict[str, Any] = {
             "id": log.id_of(run),
             "steps": [step for step, _, _ in values],
-            "wall_times": [wall for _, wall, _ in values],
             "marks": _marks(log, run, kind, tag, values),
         }
         if kind in ("images", "audio"):

@@ -28,7 +28,7 @@ def resident() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
-class Held:
+class MemoryLimit:
     """Ends the process if it takes so many bytes more than it has now.
 
     What asks for more address space than that gets an error, on systems that can refuse it. What takes memory that
@@ -44,7 +44,7 @@ class Held:
             if resident() > most:
                 os._exit(EXIT)
 
-    def __enter__(self) -> Held:
+    def __enter__(self) -> MemoryLimit:
         _refuse(self._more)
         most = resident() + self._more
         threading.Thread(target=self._watch, args=(most,), name="tbq memory", daemon=True).start()

@@ -17,7 +17,7 @@ from tbq.roles import best_of
 from tbq.server.params import TooMuchError
 from tbq.server.points import table
 from tbq.server.wire import Answer, frame
-from tbq.table.summary import STATS, statistics
+from tbq.summary.statistics import STATS, statistics
 from tbq.text import is_text
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _computed(log: LiveLog, tag: str, stat: str, runs: Sequence[str]) -> dict[st
     by_run: dict[str, float] = {}
     if stat in ("min", "max"):  # quickly, of those without odd values
         ends = log.view.curves([(run, tag) for run in runs], width=1)
-        column = ends.least if stat == "min" else ends.largest
+        column = ends.min if stat == "min" else ends.max
         plain = np.isnan(ends.broken) & ~np.isnan(column[:, 0])
         by_run = {run: float(column[i, 0]) for i, run in enumerate(runs) if plain[i]}
         left = [run for run in runs if run not in by_run]

@@ -40,7 +40,7 @@ class Placed(NamedTuple):
 
     x: NDArray[np.float64]
     steps: NDArray[np.int64]
-    walls: NDArray[np.float64]
+    wall_times: NDArray[np.float64]
     values: NDArray[np.float64]
 
 
@@ -71,15 +71,15 @@ def having(log: LiveLog, tag: str, runs: Sequence[str]) -> list[str]:
 
 def placed(log: LiveLog, run: str, tag: str, x: str) -> Placed:
     """The points of a series along an axis, all of them."""
-    steps, walls, values = log.listing.points(run, tag)
+    steps, wall_times, values = log.listing.points(run, tag)
     if x == "step":
-        return Placed(steps.astype(np.float64), steps, walls, values)
+        return Placed(steps.astype(np.float64), steps, wall_times, values)
     if x == "wall":
-        return Placed(walls, steps, walls, values)
+        return Placed(wall_times, steps, wall_times, values)
     if x == "relative":
-        return Placed(walls - log.follower.reader.began.get(run, 0.0), steps, walls, values)
+        return Placed(wall_times - log.follower.reader.began.get(run, 0.0), steps, wall_times, values)
     other = log.listing.points(run, x.removeprefix(TAG))
-    return Placed(along(steps, axis_of(other.steps, other.values)), steps, walls, values)
+    return Placed(along(steps, axis_of(other.steps, other.values)), steps, wall_times, values)
 
 
 def smooth_values(values: NDArray[np.float64], by: float) -> NDArray[np.float64]:
@@ -117,7 +117,7 @@ def _nearest(series: Placed, at: float, by: float) -> dict[str, Any] | None:
     point: dict[str, Any] = {
         "x": float(series.x[place]),
         "step": int(series.steps[place]),
-        "wall_time": float(series.walls[place]),
+        "wall_time": float(series.wall_times[place]),
         "value": value,
         "text": float_text(value, True) if math.isfinite(value) else str(value),
     }
@@ -207,10 +207,10 @@ def csv_answer(table: pa.Table, name: str) -> Answer:
 def csv_text(table: pa.Table) -> bytes:
     """A table as CSV; cells that a spreadsheet would take for formulas are made harmless."""
     from tbq.export.csv import write
-    from tbq.export.options import Options
+    from tbq.export.options import ExportOptions
 
     stream = io.BytesIO()
-    write(table, stream, Options(format="csv", csv_safe=True))
+    write(table, stream, ExportOptions(format="csv", csv_safe=True))
     return stream.getvalue()
 
 

@@ -24,7 +24,7 @@ from tbq.query.sqltext import words
 from tbq.server.children import late, too_much
 from tbq.server.params import TooMuchError
 from tbq.server.places import without_paths
-from tbq.server.watchdog import Watchdog
+from tbq.server.watchdog import Interrupter
 from tbq.server.wire import frame, is_exact, to_json
 from tbq.source.inflate import Unpacked
 from tbq.source.origin import stands_for
@@ -36,7 +36,7 @@ _NO_MEMORY = re.compile(r"(?i)(failed to|could not) allocate|bad allocation|allo
 _unpacked: dict[Any, Unpacked] = {}  # by the limit on it: files are unpacked once
 
 
-def run(message: dict[str, Any], watchdog: Watchdog) -> bytes:
+def run(message: dict[str, Any], watchdog: Interrupter) -> bytes:
     """The result of a query as a frame."""
     began = time.perf_counter()
     for path, url in message["origins"].items():
@@ -67,7 +67,7 @@ def run(message: dict[str, Any], watchdog: Watchdog) -> bytes:
     return _framed(table, limit, said, time.perf_counter() - began)
 
 
-def names_of(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
+def names_of(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
     """The words of an expression that may be names of columns: those in quotes, and all that are not strings."""
     try:
         tokens = words(message["where"])
@@ -77,7 +77,7 @@ def names_of(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
     return to_json(sorted(names | {word.text for word in tokens if not word.string}))
 
 
-def matching(message: dict[str, Any], watchdog: Watchdog) -> bytes:
+def matching(message: dict[str, Any], watchdog: Interrupter) -> bytes:
     """The rows of a table for which an expression is true, or why that cannot be said."""
     table = pa.ipc.open_stream(message["table"]).read_all()
     where = message["where"]
@@ -108,12 +108,12 @@ def matching(message: dict[str, Any], watchdog: Watchdog) -> bytes:
     return to_json({"rows": sorted(values_of(rows)), "unknown": len(unknown)})
 
 
-def tables(_message: dict[str, Any], _watchdog: Watchdog) -> bytes:
+def tables(_message: dict[str, Any], _watchdog: Interrupter) -> bytes:
     """The names of the tables."""
     return to_json(list(TABLES))
 
 
-def examine(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
+def examine(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
     """What the doctor finds."""
     from dataclasses import asdict
 
@@ -123,7 +123,7 @@ def examine(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
     return json.dumps([asdict(each) for each in findings_of(message)]).encode()
 
 
-CALLS: dict[str, Callable[[dict[str, Any], Watchdog], bytes]] = {
+CALLS: dict[str, Callable[[dict[str, Any], Interrupter], bytes]] = {
     "run": run, "names": names_of, "matching": matching, "tables": tables, "examine": examine,
 }  # fmt: skip
 

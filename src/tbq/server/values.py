@@ -34,17 +34,15 @@ def histograms(log: LiveLog, params: Params) -> Answer:
         raise NotFoundError(f"this run has no histograms of the tag {tag[:200]!r}")
     table = HistogramTable(located(log, run, "histograms").arrow([row for _, _, row in listed]), "histograms")
     arrow = table.to_arrow()
-    steps, walls, drawn = [], [], []
-    columns = zip(arrow["step"].to_pylist(), arrow["wall_time"].to_pylist(), strict=True)
-    for place, (step, wall) in enumerate(columns):
+    steps, drawn = [], []
+    for place, step in enumerate(arrow["step"].to_pylist()):
         if arrow["left"][place].is_valid:
             full = solid(table.histogram(place))
             if full is not None:
                 steps.append(step)
-                walls.append(wall)
                 drawn.append(full)
     if not drawn:
-        return frame({"steps": np.zeros(0), "wall": np.zeros(0), "edges": np.zeros(0), "counts": np.zeros(0)},
+        return frame({"steps": np.zeros(0), "edges": np.zeros(0), "counts": np.zeros(0)},
                      tag=tag, merged=1, total=len(listed))  # fmt: skip
     edges = shared_edges(drawn, bins)
     counts = np.array([each.over(edges) for each in drawn])
@@ -55,7 +53,6 @@ def histograms(log: LiveLog, params: Params) -> Answer:
         {
             "steps": np.array(steps, np.int64)[last],
             "first_steps": np.array(steps, np.int64)[starts],
-            "wall": np.array(walls, np.float64)[last],
             "edges": edges,
             "counts": np.add.reduceat(counts, starts, axis=0).ravel(),
             "quantiles": np.array([_quantiles(drawn[i]) for i in last]).ravel(),

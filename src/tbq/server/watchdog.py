@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-class Watchdog:
+class Interrupter:
     """Interrupts the connections it watches when time is up, or when `stop` is called from another thread."""
 
     def __init__(self, seconds: float) -> None:
@@ -54,7 +54,7 @@ class Watchdog:
         while not self._ended.wait(0.05):
             self.stop()
 
-    def __enter__(self) -> Watchdog:
+    def __enter__(self) -> Interrupter:
         self._timer.start()
         return self
 

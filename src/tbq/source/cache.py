@@ -25,7 +25,7 @@ _SUFFIX = ".events"
 _RECENT = 600.0  # seconds for which a copy need not be said again to be wanted
 
 
-class Copy(NamedTuple):
+class CachedCopy(NamedTuple):
     """A copy: of which URL (as its digest), which version, and how many bytes."""
 
     url: str
@@ -33,7 +33,7 @@ class Copy(NamedTuple):
     size: int
 
     @classmethod
-    def of(cls, url: str, etag: str, size: int) -> Copy:
+    def of(cls, url: str, etag: str, size: int) -> CachedCopy:
         return cls(_digest(url), _digest(etag)[:16], size)
 
     @property
@@ -41,7 +41,7 @@ class Copy(NamedTuple):
         return f"{self.url}-{self.etag}-{self.size}{_SUFFIX}"
 
     @classmethod
-    def named(cls, name: str) -> Copy | None:
+    def named(cls, name: str) -> CachedCopy | None:
         parts = name.removesuffix(_SUFFIX).split("-")
         if not name.endswith(_SUFFIX) or len(parts) != 3 or not parts[2].isdigit():
             return None
@@ -69,7 +69,7 @@ class Cache:
         self.folder = folder
         self.limit = limit
         self._objects = folder / _FOLDER
-        self._known: dict[str, Copy] | None = None  # the newest that was seen of each URL
+        self._known: dict[str, CachedCopy] | None = None  # the newest that was seen of each URL
         self._lock = threading.Lock()
 
     def scratch(self) -> Scratch:
@@ -86,10 +86,10 @@ class Cache:
                 code="cache",
             ) from None
 
-    def path(self, copy: Copy) -> Path:
+    def path(self, copy: CachedCopy) -> Path:
         return self._objects / copy.url[:2] / copy.name
 
-    def newest(self, url: str) -> Copy | None:
+    def newest(self, url: str) -> CachedCopy | None:
         """What there is of a URL, whatever its version; as of the first question, and of what was added since."""
         with self._lock:
             if self._known is None:
@@ -100,7 +100,7 @@ class Cache:
                         self._known[copy.url] = copy
             return self._known.get(_digest(url))
 
-    def take(self, copy: Copy, target: Path, link: bool = True) -> bool:
+    def take(self, copy: CachedCopy, target: Path, link: bool = True) -> bool:
         """Give a copy a second name, or with `link=False` make another copy of it; false if it is not there."""
         source = self.path(copy)
         try:
@@ -115,7 +115,7 @@ class Cache:
             return False
         return True
 
-    def add(self, copy: Copy, complete: Path) -> None:
+    def add(self, copy: CachedCopy, complete: Path) -> None:
         """Keep a complete file under the name of its version; it is moved there."""
         target = self.path(copy)
         target.parent.mkdir(mode=0o700, exist_ok=True)
@@ -150,13 +150,13 @@ class Cache:
                 if self._known is not None and self._known.get(copy.url) == copy:
                     del self._known[copy.url]
 
-    def _listed(self) -> list[tuple[Copy, Path]]:
+    def _listed(self) -> list[tuple[CachedCopy, Path]]:
         copies = []
         with contextlib.suppress(OSError):
             for shard in os.scandir(self._objects):
                 with contextlib.suppress(OSError):
                     for entry in os.scandir(shard.path):
-                        copy = Copy.named(entry.name)
+                        copy = CachedCopy.named(entry.name)
                         if copy is not None:
                             copies.append((copy, Path(entry.path)))
         return copies

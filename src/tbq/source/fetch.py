@@ -37,7 +37,7 @@ def download(store: Store, version: Object, target: Path) -> None:
                 file.write(chunk)
 
 
-def append(store: Store, version: Object, target: Path, digest: Digest | None = None) -> bool:
+def append(store: Store, version: Object, target: Path, digest: GrowingMD5 | None = None) -> bool:
     """Add to a file what an object has after its end, if the object still has the same bytes before that end.
 
     Of those a few are compared; with `digest` the result must have the checksum that the version's etag is. False if
@@ -89,7 +89,7 @@ def copy_rest(path: Path, target: Path) -> None:
         shutil.copyfileobj(file, rest)
 
 
-class Digest:
+class GrowingMD5:
     """The MD5 of a file that grows, which is the etag of an object that was written in one piece."""
 
     def __init__(self) -> None:

@@ -26,14 +26,14 @@ def needs_guard(headers: Mapping[str, str]) -> bool:
     return any(name.lower() not in _KNOWN_SECRET for name in headers)
 
 
-class Answer(NamedTuple):
+class FetchedObject(NamedTuple):
     """What obstore gives for an object."""
 
     meta: dict[str, Any]
     body: http.client.HTTPResponse
     size: int  # of the body
     until: float  # when it must have come, by the monotonic clock
-    again: Callable[[], Answer] | None = None  # asks once more
+    again: Callable[[], FetchedObject] | None = None  # asks once more
 
     def stream(self, min_chunk_size: int) -> Iterator[bytes]:
         """The body, about so many bytes at a time; raises if it is not whole."""
@@ -99,7 +99,7 @@ class Guarded:
         answer.body.close()
         return answer.meta
 
-    def get(self, key: str, options: Mapping[str, Any] | None = None) -> Answer:
+    def get(self, key: str, options: Mapping[str, Any] | None = None) -> FetchedObject:
         """An object, or some bytes of it."""
         headers = {}
         given = (options or {}).get("range")
@@ -111,7 +111,7 @@ class Guarded:
             headers["If-Match"] = str((options or {})["if_match"])
         return self._got(key, headers, given, self._retries)
 
-    def _got(self, key: str, headers: Mapping[str, str], given: Any, retries: int) -> Answer:
+    def _got(self, key: str, headers: Mapping[str, str], given: Any, retries: int) -> FetchedObject:
         from obstore.exceptions import NotSupportedError
 
         answer = self._ask("GET", key, headers)
@@ -128,7 +128,7 @@ class Guarded:
             return answer._replace(again=lambda: self._got(key, headers, given, retries - 1))
         return answer
 
-    def _ask(self, method: str, key: str, more: Mapping[str, str]) -> Answer:
+    def _ask(self, method: str, key: str, more: Mapping[str, str]) -> FetchedObject:
         url = f"{self._store}/{quote(key, errors='surrogateescape')}"
         pause = self._pause.total_seconds() if self._pause is not None else 0.0
         began = time.monotonic()
@@ -152,7 +152,7 @@ class Guarded:
                 except BaseException:
                     response.close()
                     raise
-                return Answer(meta, response, size, until)
+                return FetchedObject(meta, response, size, until)
             time.sleep(pause)
             pause = min(2 * pause, _MOST_BACKOFF)
         raise AssertionError("the last attempt returns or raises")

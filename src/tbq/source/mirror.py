@@ -14,8 +14,8 @@ from pathlib import Path
 from tbq.errors import SourceError
 from tbq.progress import Call
 from tbq.scratch import Scratch
-from tbq.source.cache import Cache, Copy, give
-from tbq.source.fetch import Digest, append, begins_with, copy_rest, download
+from tbq.source.cache import Cache, CachedCopy, give
+from tbq.source.fetch import GrowingMD5, append, begins_with, copy_rest, download
 from tbq.source.origin import forget, note, stands_for
 from tbq.source.store import ChangedError, MissingObjectError, Object, Store
 
@@ -38,7 +38,7 @@ class _Held:
     linked: bool = False  # to the copy in the cache, which is not written to
     fetched: float = 0.0  # when
     proven: int | None = None  # the bytes of it that were fetched at once, if others were added without proof
-    digest: Digest | None = None  # of a file that grows
+    digest: GrowingMD5 | None = None  # of a file that grows
 
 
 class Mirror:
@@ -163,7 +163,7 @@ class Mirror:
             path = self._hold(url).path
         link = self._links(version)
         path.unlink(missing_ok=True)
-        if not self._cache.take(Copy.of(url, version.etag, version.size), path, link):
+        if not self._cache.take(CachedCopy.of(url, version.etag, version.size), path, link):
             return False
         self._settle(url, _Held(path, version, linked=link, fetched=time.time()))
         return True
@@ -208,7 +208,7 @@ class Mirror:
         is_large = version.size > _SMALL and version.size < 2 * proven and url not in self._damaged
         if version.size > old and (is_checksum or is_large):
             if is_checksum and held.digest is None:
-                held.digest = Digest()
+                held.digest = GrowingMD5()
             if not append(store, version, held.path, held.digest if is_checksum else None):
                 return False
             held.proven = None if is_checksum else proven
@@ -240,7 +240,7 @@ class Mirror:
         """Keep a complete file in the cache, if its version cannot be taken for another one."""
         os.utime(complete, (time.time(), version.modified))
         if not _is_too_new(version, time.time()):
-            self._cache.add(Copy.of(url, version.etag, version.size), complete)
+            self._cache.add(CachedCopy.of(url, version.etag, version.size), complete)
 
     def _adopt(self, url: str, store: Store, version: Object) -> None:
         """Have a version in place of what there is, which stays until the other is complete.
@@ -251,7 +251,7 @@ class Mirror:
         scratch = self._scratch.folder / f"new-{threading.get_ident()}"
         link = self._links(version) and not _is_too_new(version, time.time())
         try:
-            cached = self._cache.take(Copy.of(url, version.etag, version.size), scratch, link)
+            cached = self._cache.take(CachedCopy.of(url, version.etag, version.size), scratch, link)
             if not cached:
                 self._complete(url, store, version, scratch)
                 os.utime(scratch, (time.time(), version.modified))
@@ -273,13 +273,13 @@ class Mirror:
             and old.size < version.size
             and store.is_checksum(version.etag)
             and self._cache.take(old, scratch, link=False)
-            and append(store, version, scratch, Digest())
+            and append(store, version, scratch, GrowingMD5())
         ):
             return
         scratch.unlink(missing_ok=True)
         download(store, version, scratch)
         if version.size <= _LEARN:
-            store.learn(version.etag, lambda: Digest().of(scratch))
+            store.learn(version.etag, lambda: GrowingMD5().of(scratch))
 
     def _hold(self, url: str) -> _Held:
         if self._scratch is None or not self._scratch.is_ours:  # after a fork the files are the parent's

@@ -15,7 +15,7 @@ from tbq.source.cache import Cache
 from tbq.source.mirror import Mirror
 from tbq.source.origin import why_not_fetched
 from tbq.source.store import Object, Store
-from tbq.source.urls import LAKE, Place, place_of, remember_users, user_of, users_of
+from tbq.source.urls import LAKE, ObjectURL, place_of, remember_users, user_of, users_of
 from tbq.source.walk import is_event_file
 from tbq.storage import Storage, cache_folder, cache_limit, chosen
 
@@ -32,8 +32,8 @@ class Remote:
         self._cache = os.fspath(cache_folder(cache))
         self.live = live
         self._stores: dict[tuple[str, str | None], Store] = {}
-        self._listings: dict[Place, dict[str, Object]] = {}
-        self._before: dict[Place, dict[str, Object]] = {}  # the listings that were forgotten
+        self._listings: dict[ObjectURL, dict[str, Object]] = {}
+        self._before: dict[ObjectURL, dict[str, Object]] = {}  # the listings that were forgotten
         self.objects: dict[str, Object] = {}
         #: what could not be listed
         self.problems: list[Problem] = []
@@ -81,11 +81,11 @@ class Remote:
             folder, _, name = key.rpartition("/")
             files, others = folders.setdefault(folder, ([], [0]))
             if is_event_file(name):
-                files.append(self._note(Place(top.store, key), version))
+                files.append(self._note(ObjectURL(top.store, key), version))
             else:
                 others[0] += 1
         for folder, (files, others) in folders.items():
-            folder_url = Place(top.store, folder).url
+            folder_url = ObjectURL(top.store, folder).url
             if folder_url not in seen:
                 seen.add(folder_url)
                 yield folder_url, folder[cut:], files, others[0]
@@ -137,7 +137,7 @@ class Remote:
         """The beginning of a small object; None if it is not there."""
         place = place_of(url)
         store = self._store(place)
-        above = Place(place.store, place.key.rpartition("/")[0])
+        above = ObjectURL(place.store, place.key.rpartition("/")[0])
         listed = next((objects for top, objects in self._listings.items() if _is_above(top, above)), None)
         if listed is not None and place.key not in listed:
             return None
@@ -146,17 +146,17 @@ class Remote:
             store.get(place.key, 0, min(most, version.size)) if version is not None and version.size else None
         )
 
-    def _note(self, place: Place, version: Object) -> str:
+    def _note(self, place: ObjectURL, version: Object) -> str:
         self.objects[place.url] = version
         return place.url
 
-    def _store(self, place: Place) -> Store:
+    def _store(self, place: ObjectURL) -> Store:
         user = user_of(place)
         if (place.store, user) not in self._stores:
-            self._stores[place.store, user] = Store(Place(place.store, ""), self._storage, user)
+            self._stores[place.store, user] = Store(ObjectURL(place.store, ""), self._storage, user)
         return self._stores[place.store, user]
 
-    def _is_file(self, place: Place) -> bool:
+    def _is_file(self, place: ObjectURL) -> bool:
         if not place.key:
             return False
         if place in self._listings:
@@ -169,7 +169,7 @@ class Remote:
                 return True
         return False
 
-    def _below(self, place: Place) -> dict[str, Object]:
+    def _below(self, place: ObjectURL) -> dict[str, Object]:
         """The objects below a directory, by key; out of a listing that was made already if there is one."""
         if place in self._listings:
             return self._listings[place]
@@ -183,7 +183,7 @@ class Remote:
         self._listings[place] = below
         return below
 
-    def _list(self, place: Place) -> dict[str, Object]:
+    def _list(self, place: ObjectURL) -> dict[str, Object]:
         store = self._store(place)
         if place.is_http:
             from tbq.source.web import crawl
@@ -193,7 +193,7 @@ class Remote:
                 return {}
             found = {each.key: each for each in crawled.objects}
             for folder, reason in crawled.unlisted.items():
-                url = Place(place.store, folder).url
+                url = ObjectURL(place.store, folder).url
                 self.problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=url))
                 # What was there before is there still, as far as is known.
                 known = self._before.get(place, {}).items()
@@ -212,22 +212,22 @@ class Remote:
                 break
         return objects
 
-    def _matches(self, place: Place) -> list[str]:
+    def _matches(self, place: ObjectURL) -> list[str]:
         """The directories and event files that a pattern matches, as `glob` does."""
         first = _MAGIC.search(place.key)
         assert first is not None
         above = place.key[: first.start()].rpartition("/")[0]
         pattern = re.compile(_translated(place.key), re.DOTALL)
         paths: dict[str, None] = {}
-        for key in self._below(Place(place.store, above)):
+        for key in self._below(ObjectURL(place.store, above)):
             parts = key.split("/")
             for end in range(1, len(parts) + 1):
                 path = "/".join(parts[:end])
                 if pattern.fullmatch(path) and (end < len(parts) or is_event_file(parts[-1])):
                     paths[path] = None
-        return [Place(place.store, path).url for path in sorted(paths)]
+        return [ObjectURL(place.store, path).url for path in sorted(paths)]
 
-    def _nearby(self, place: Place) -> str | None:
+    def _nearby(self, place: ObjectURL) -> str | None:
         import difflib
 
         if place.is_http:
@@ -238,11 +238,11 @@ class Remote:
         except SourceError:
             return None
         close = difflib.get_close_matches(name, there, n=3)
-        urls = [Place(place.store, above).below(each).url for each in close]
+        urls = [ObjectURL(place.store, above).below(each).url for each in close]
         return f"close to it: {', '.join(urls)}" if urls else None
 
 
-def _is_above(top: Place, place: Place) -> bool:
+def _is_above(top: ObjectURL, place: ObjectURL) -> bool:
     """Whether a directory is the other, or above it."""
     return top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
 
@@ -252,7 +252,7 @@ def _restored(
     cache: str,
     live: bool,
     objects: dict[str, Object],
-    users: dict[Place, str],
+    users: dict[ObjectURL, str],
 ) -> Remote:
     remember_users(users)
     remote = Remote(storage, cache, live)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tbq.errors import OutputError, SourceError, TbqError, missing
-from tbq.source.guarded import Answer, Guarded, needs_guard
-from tbq.source.urls import Place, place_of, user_of
+from tbq.source.guarded import FetchedObject, Guarded, needs_guard
+from tbq.source.urls import ObjectURL, place_of, user_of
 from tbq.storage import Storage, chosen
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def open_store(url: str, storage: Storage | None = None) -> Store:
 class Store:
     """What lies below a URL. Keys are relative to it. May be used from several threads."""
 
-    def __init__(self, place: Place, storage: dict[str, str], user: str | None = None) -> None:
+    def __init__(self, place: ObjectURL, storage: dict[str, str], user: str | None = None) -> None:
         self.place = place
         self.storage = storage
         self.url = place.url
@@ -179,7 +179,7 @@ class Store:
             version = _object(got.meta, key)
             if etag is not None and version.etag != etag:
                 raise ChangedError("was replaced while it was read", path=self._url(key), code="changed")
-            return version, got.to_bytes() if isinstance(got, Answer) else got.bytes().to_bytes()
+            return version, got.to_bytes() if isinstance(got, FetchedObject) else got.bytes().to_bytes()
 
     def stream(self, key: str, etag: str) -> Iterator[bytes]:
         """All bytes of this version, a few megabytes at a time, in one request: for servers that give no ranges."""

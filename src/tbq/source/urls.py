@@ -27,7 +27,7 @@ _SPECIAL = re.compile(r"[%?#]")
 LAKE = "_tbq/lake.json"
 
 
-class Place(NamedTuple):
+class ObjectURL(NamedTuple):
     """A URL in two: the store (`s3://bucket`), and the key of what lies in it, without a slash at its ends."""
 
     store: str
@@ -43,8 +43,8 @@ class Place(NamedTuple):
     def is_http(self) -> bool:
         return self.store.startswith("http")
 
-    def below(self, name: str) -> Place:
-        return Place(self.store, f"{self.key}/{name}" if self.key else name)
+    def below(self, name: str) -> ObjectURL:
+        return ObjectURL(self.store, f"{self.key}/{name}" if self.key else name)
 
 
 def _scheme(path: str) -> str | None:
@@ -62,11 +62,11 @@ def is_remote(path: str | os.PathLike[str]) -> bool:
     return _scheme(text) in _READ and not os.path.lexists(text)
 
 
-def place_of(url: str | os.PathLike[str]) -> Place:
+def place_of(url: str | os.PathLike[str]) -> ObjectURL:
     """Take a URL apart.
 
     >>> place_of("s3://bucket/runs/a/")
-    Place(store='s3://bucket', key='runs/a')
+    ObjectURL(store='s3://bucket', key='runs/a')
     """
     text = os.fspath(url)
     scheme = _scheme(text)
@@ -95,7 +95,7 @@ def place_of(url: str | os.PathLike[str]) -> Place:
             hint = "a signed URL: fetch it with curl, and read the file; else omit what follows the ?"
             raise SourceError("a URL with a query cannot be read", path=text, hint=hint, code="remote")
         key = unquote(key.partition("#")[0], errors="surrogateescape")
-    place = Place(f"{_READ[scheme]}://{host}", key.strip("/"))
+    place = ObjectURL(f"{_READ[scheme]}://{host}", key.strip("/"))
     if user is not None:
         _users[place] = user
     return place
@@ -103,7 +103,7 @@ def place_of(url: str | os.PathLike[str]) -> Place:
 
 # Users and passwords of web servers, by the places whose URLs named them: each holds for everything below.
 # They stay in this process; URLs are written, stored and shown without them.
-_users: dict[Place, str] = {}
+_users: dict[ObjectURL, str] = {}
 _WITH_USER = re.compile(r"(?i)https?:/{1,2}[^/]*@")
 
 
@@ -121,7 +121,7 @@ def without_user(path: str) -> str:
     return f"{head}{match[0].partition(':')[0]}://{host}"
 
 
-def user_of(place: Place) -> str | None:
+def user_of(place: ObjectURL) -> str | None:
     """The user and password by which a place is reached: those of the nearest URL at or above it."""
     above = [
         (len(top.key), user)
@@ -131,13 +131,13 @@ def user_of(place: Place) -> str | None:
     return max(above)[1] if above else None
 
 
-def users_of(stores: Iterable[str]) -> dict[Place, str]:
+def users_of(stores: Iterable[str]) -> dict[ObjectURL, str]:
     """The users that another process needs to reach these stores."""
     wanted = set(stores)
     return {place: user for place, user in list(_users.items()) if place.store in wanted}
 
 
-def remember_users(users: Mapping[Place, str]) -> None:
+def remember_users(users: Mapping[ObjectURL, str]) -> None:
     """Reach these places as the process did that sent them."""
     _users.update(users)
 

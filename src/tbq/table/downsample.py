@@ -6,33 +6,34 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import choice, whole
-from tbq.table.curves import Curves
+from tbq.columns.grouped import GroupedRows, complete
 
 #: How `max_points` chooses rows: by the shape of the curve, or so that no peak is lost.
 METHODS = ("triangle", "minmax")
 
 
 def every(table: pa.Table, n: int) -> pa.Table:
-    """Every nth row of each (run, tag), from the first on.
+    """Every nth row of each (run, tag), from the first on; omits rows without a run, tag, step or value.
 
     >>> table = pa.table({"run": ["a"] * 5, "tag": ["loss"] * 5, "step": range(5), "value": [0.0] * 5})
     >>> every(table, 2)["step"].to_pylist()
     [0, 2, 4]
     """
     n = whole("every", n, least=1)
+    table = complete(table)
     if n == 1:
         return table
-    curves = Curves.of(table)
-    ends = np.append(curves.starts[1:], len(curves.values))
-    place = np.arange(len(curves.values)) - np.repeat(curves.starts, ends - curves.starts)
-    return table.filter(curves.back(place % n == 0))
+    rows = GroupedRows.of(table)
+    place = np.arange(len(rows.run)) - np.repeat(rows.starts, rows.ends - rows.starts)
+    return table.filter(pa.array(rows.in_table_order(place % n == 0)))
 
 
 def max_points(table: pa.Table, n: int, method: str = "triangle") -> pa.Table:
     """At most `n` rows of each (run, tag), chosen to keep its shape.
 
     "triangle" is largest triangle three buckets, which keeps the first and the last point; "minmax" keeps the
-    smallest and the largest value of each of n / 2 stretches. Rows stay unchanged, in their order.
+    smallest and the largest value of each of n / 2 stretches. Rows stay unchanged, in their order; rows without a
+    run, tag, step or value are omitted.
 
     >>> table = pa.table({"run": ["a"] * 5, "tag": ["t"] * 5, "step": range(5), "value": [0.0, 0.0, 9.0, 0.0, 0.0]})
     >>> max_points(table, 3)["step"].to_pylist()
@@ -42,9 +43,11 @@ def max_points(table: pa.Table, n: int, method: str = "triangle") -> pa.Table:
 
     n = whole("max_points", n, least=1)
     choice("method", method, METHODS)
-    curves = Curves.of(table)
-    keep = np.zeros(len(curves.values), np.uint8)
-    _core.downsample(curves.steps, curves.values, curves.starts, n, method == "triangle", keep)
+    table = complete(table)
+    rows = GroupedRows.of(table)
+    steps, values = np.ascontiguousarray(rows.step, np.int64), np.ascontiguousarray(rows.value, np.float64)
+    keep = np.zeros(len(values), np.uint8)
+    _core.downsample(steps, values, rows.starts, n, method == "triangle", keep)
     if keep.all():
         return table
-    return table.filter(curves.back(keep.astype(bool)))
+    return table.filter(pa.array(rows.in_table_order(keep.astype(bool))))

@@ -18,8 +18,8 @@ class Columns(NamedTuple):
 
     first: Floats
     last: Floats
-    least: Floats
-    largest: Floats
+    min: Floats
+    max: Floats
 
 
 def grid(x: Floats, low: float, high: float, width: int, log: bool = False) -> Ints:
@@ -68,7 +68,7 @@ def kept(column: Ints, values: Floats, most: int) -> Ints:
 def columns_of(column: Ints, values: Floats, width: int) -> Columns:
     """The values of each of `width` columns, wherever they are in the order of rows; non-finite values do not count.
 
-    >>> columns_of(np.array([0, 0, 0, 1]), np.array([1.0, 5, 2, 9]), 3).largest.tolist()
+    >>> columns_of(np.array([0, 0, 0, 1]), np.array([1.0, 5, 2, 9]), 3).max.tolist()
     [5.0, 9.0, nan]
     """
     visible = (column >= 0) & np.isfinite(values)

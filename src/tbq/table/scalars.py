@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from tbq.columns.rows import having
-from tbq.decode.options import Options
+from tbq.decode.options import DecodeOptions
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
 from tbq.table.table import Table
@@ -52,7 +52,7 @@ def read_scalars(
     runs = reader.choose(run)
     tags = Selection.of(tag)
     wider = Selection.of([*(tags.items or ()), *also]) if also and not tags.everything else tags
-    options = Options.of(reading, tag=wider, steps=_steps(steps))
+    options = DecodeOptions.of(reading, tag=wider, steps=_steps(steps))
     result = reader.read(runs, ["scalars"], options, reading.get("on_error", "warn"), session_tables)
     arrow = reader.scalars(result, runs)
     if tags.everything:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from tbq.arguments import bad
-from tbq.table.curves import Curves
+from tbq.columns.grouped import NEEDED, GroupedRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +32,16 @@ def smooth(table: pa.Table, weight: float) -> pa.Table:
 
 
 def smoothed(table: pa.Table, weight: float) -> pa.ChunkedArray:
-    """The column `value`, smoothed row by row."""
-    curves = Curves.of(table)
-    return curves.back(smoothed_values(curves.values, curves.starts, weight))
+    """The column `value`, smoothed row by row; a row without run, tag, step or value stays as it is."""
+    rows = GroupedRows.of(table)
+    values = np.ascontiguousarray(rows.value, np.float64)
+    out = pa.array(rows.in_table_order(smoothed_values(values, rows.starts, weight)))
+    if len(out) == len(table):
+        return pa.chunked_array([out])
+    from pyarrow import compute
+
+    known = functools.reduce(compute.and_, (table[name].is_valid() for name in NEEDED))
+    return compute.replace_with_mask(table["value"].cast(pa.float64()), known.combine_chunks(), out)
 
 
 def ema(values: Sequence[float], weight: float) -> list[float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tbq.columns.codes import Series
+from tbq.columns.grouped import GroupedRows
 from tbq.table.pixels import columns_of, grid, kept
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def spark_text(x: Floats, y: Floats, width: int = 16, ends: tuple[float, float] 
         total = np.bincount(at[inside], y[inside], width) / np.bincount(at[inside], minlength=width)
     letters = [" "] * width
     if inside.any():
-        least, largest = float(np.nanmin(columns.least)), float(np.nanmax(columns.largest))
-        shown = np.where(columns.largest == largest, largest, np.where(columns.least == least, least, total))
+        least, largest = float(np.nanmin(columns.min)), float(np.nanmax(columns.max))
+        shown = np.where(columns.max == largest, largest, np.where(columns.min == least, least, total))
         share = (shown / 2 - least / 2) / (largest / 2 - least / 2) if largest > least else shown * 0 + 0.5
         for i in np.flatnonzero(np.isfinite(share)).tolist():
             letters[i] = _LEVELS[min(int(share[i] * 8), 7)]
@@ -106,7 +106,7 @@ def spark_svg(x: Floats, y: Floats, width: int = 80, height: int = 18) -> str:
 
 def spark_texts(scalars: pa.Table, tag: str, runs: Sequence[str], width: int = 16) -> dict[str, str]:
     """The sparkline of a tag for each of these runs, on one axis of steps; blank for a run without the tag."""
-    series = Series.of(scalars)
+    series = GroupedRows.of(scalars)
     wanted = series.tag_names.index(tag) if tag in series.tag_names else -1
     parts = {
         series.run_names[series.run[start]]: slice(start, end)

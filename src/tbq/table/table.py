@@ -296,7 +296,7 @@ class Table:
         >>> log.scalars(run="diverged").summary("lr", stats="last,min").to_dicts()
         [{'run': 'diverged', 'lr': 0.125, 'lr.min': 0.125}]
         """
-        from tbq.table.summary import summary
+        from tbq.summary.statistics import summary
 
         return self._derived(summary(self._scalars("summary"), stats, self._order(tag)), "summary")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import Series
+from tbq.columns.grouped import GroupedRows
 from tbq.columns.names import column_names
 from tbq.errors import UsageError, warn
 from tbq.text import counted
@@ -31,7 +31,7 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = F
     """
     if wall_time and "wall_time" not in table.column_names:
         raise UsageError("wall_time: the table has no column wall_time")
-    rows = Series.of(table, walls=wall_time)
+    rows = GroupedRows.of(table, wall_time)
     order = (
         list(tags)
         if tags is not None
@@ -50,9 +50,9 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = F
         ),
         "step": pa.array(step_of_row),
     }
-    if rows.wall is not None:
+    if rows.wall_time is not None:
         latest = np.full(count, -np.inf)
-        np.fmax.at(latest, position, rows.wall)
+        np.fmax.at(latest, position, rows.wall_time)
         columns["wall_time"] = pa.array(latest, mask=np.isneginf(latest))
     blocks = _blocks_by_tag(rows)
     hidden: dict[str, int] = {}
@@ -65,7 +65,7 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = F
     return pa.table(columns)
 
 
-def _place(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+def _place(rows: GroupedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """The row of the wide table for each value, and the run and step of each such row."""
     if not len(rows.run):
         return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
@@ -99,12 +99,12 @@ def _slots(spans: NDArray[np.uint64], stride: int) -> float:
     return float((spans // np.uint64(stride)).astype(np.float64).sum()) + len(spans)
 
 
-def _room(rows: Series) -> float:
+def _room(rows: GroupedRows) -> float:
     return 8.0 * len(rows.run) + (1 << 16)
 
 
 def _place_by_slot(
-    rows: Series,
+    rows: GroupedRows,
     firsts: NDArray[Any],
     lengths: NDArray[Any],
     lowest: NDArray[np.int64],
@@ -126,7 +126,7 @@ def _place_by_slot(
     return row_of_slot[slots], runs, steps
 
 
-def _place_by_sorting(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+def _place_by_sorting(rows: GroupedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """For steps too sparse for slots: sort the rows of each run by step."""
     block = np.cumsum(np.concatenate([[0], rows.run[1:] != rows.run[:-1]]))
     order = np.lexsort((rows.step, block))
@@ -137,7 +137,7 @@ def _place_by_sorting(rows: Series) -> tuple[NDArray[Any], NDArray[Any], NDArray
     return position, rows.run[order][fresh], step[fresh]
 
 
-def _blocks_by_tag(rows: Series) -> dict[str, list[tuple[int, int]]]:
+def _blocks_by_tag(rows: GroupedRows) -> dict[str, list[tuple[int, int]]]:
     blocks: dict[str, list[tuple[int, int]]] = {}
     tags = rows.tag[rows.starts].tolist()
     for tag, begin, end in zip(tags, rows.starts.tolist(), rows.ends.tolist(), strict=True):
@@ -146,7 +146,7 @@ def _blocks_by_tag(rows: Series) -> dict[str, list[tuple[int, int]]]:
 
 
 def _column(
-    rows: Series, position: NDArray[Any], blocks: list[tuple[int, int]], count: int
+    rows: GroupedRows, position: NDArray[Any], blocks: list[tuple[int, int]], count: int
 ) -> tuple[pa.Array, int]:
     """One tag's column, and how many of its values a later value hides."""
     if not blocks:

@@ -33,11 +33,11 @@ def points_json(points: Points, form: Form) -> bytes:
     before, after = _FORMS[form]
     specials = ['"NaN"', '"Infinity"', '"-Infinity"']
     writer = TextRows(True, ",", False, before, [",", after], ["null", *specials], specials)
-    walls = np.ascontiguousarray(points.wall_times, np.float64)
+    wall_times = np.ascontiguousarray(points.wall_times, np.float64)
     steps = np.ascontiguousarray(points.steps, np.int64)
     values = np.ascontiguousarray(points.values, np.float64)
     columns = [
-        TextColumn(Cell.float64, 0, 0, walls.ctypes.data),
+        TextColumn(Cell.float64, 0, 0, wall_times.ctypes.data),
         TextColumn(Cell.int64, 0, 0, steps.ctypes.data),
         TextColumn(Cell.float64, 0, 0, values.ctypes.data),
     ]

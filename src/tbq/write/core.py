@@ -11,7 +11,7 @@ from tbq.arguments import described
 from tbq.errors import OutputError, UsageError, warn
 from tbq.write import device, wire
 from tbq.write.arguments import as_step, as_tag, as_wall_time, bad
-from tbq.write.pending import CLOSED, CONVERT, FULL, NOTE, OVER, WAKE, Event, ScalarEvent, Value
+from tbq.write.pending import CLOSED, CONVERT, FULL, NOTE, OVER, WAKE, QueuedEvent, QueuedScalar, Value
 
 if TYPE_CHECKING:
     from collections import deque
@@ -31,7 +31,7 @@ class Core:
     """Appends events to one event file."""
 
     _file: EventFile
-    _waiting: deque[Event]
+    _waiting: deque[QueuedEvent]
     _on_error: str
     log_dir: str
 
@@ -92,7 +92,7 @@ class Core:
             raise
         if isinstance(value, Value):
             arguments = (tag, value, step, time.time() if wall_time is None else wall_time, style, metadata)
-            self._attend(self._file.pending.add(ScalarEvent(self._file.buffer.scalar, arguments)))
+            self._attend(self._file.pending.add(QueuedScalar(self._file.buffer.scalar, arguments)))
             return
         status = self._sink.scalar(tag, value, step, wall_time, style, metadata)
         if status & CONVERT:

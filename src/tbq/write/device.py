@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.write import jax_values, slots
 from tbq.write.arguments import as_number, bad
 from tbq.write.pending import Failed, Value
-from tbq.write.slots import Group, Held, Part
+from tbq.write.slots import DeviceCopy, Group, Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -143,7 +143,7 @@ def transferred(tensor: Any, dtype: str, argument: str) -> Value:
     try:
         refuse_capture(tensor.device, argument)
         if tensor.device.type not in slots.MAPPED and tensor.device.type != "cpu":
-            return Held(tensor)
+            return DeviceCopy(tensor)
         slot = slots.slot(tensor.device, dtype, tensor.numel())
         slot.fill(tensor)
         return slot

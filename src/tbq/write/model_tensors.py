@@ -167,7 +167,7 @@ def _taker(start: int, width: int) -> Callable[[Any], Tally]:
     return lambda numbers: tally(numbers[start : start + width])
 
 
-class Statistic(Value):
+class TensorStatistic(Value):
     """One statistic of one counted tensor."""
 
     __slots__ = ("_counted", "_name")

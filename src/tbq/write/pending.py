@@ -70,7 +70,7 @@ class Lost:
         return f"tag {self.tag!r}{at}: {str(self.why).strip().splitlines()[0] or type(self.why).__name__}"
 
 
-class Event:
+class QueuedEvent:
     """One event of the queue; this one has all it needs, and only waits for its turn."""
 
     def __init__(self, append: Callable[..., int], arguments: tuple[Any, ...], size: int = 0) -> None:
@@ -92,7 +92,7 @@ class Event:
         self.append(*self.arguments)
 
 
-class ScalarEvent(Event):
+class QueuedScalar(QueuedEvent):
     """A scalar whose number is a `Value`: the second of the arguments of `EventBuffer.scalar`."""
 
     def values(self) -> Iterator[Value]:
@@ -111,7 +111,7 @@ class ScalarEvent(Event):
         self.append(tag, number, step, wall_time, style, metadata)
 
 
-class ScalarsEvent(Event):
+class ScalarsEvent(QueuedEvent):
     """Many scalars, some of them `Value`s: the first of the arguments of `EventBuffer.scalars`."""
 
     def values(self) -> Iterator[Value]:
@@ -130,7 +130,7 @@ class ScalarsEvent(Event):
         self.append(numbers, step, wall_time, style)
 
 
-class EncodedEvent(Event):
+class EncodedEvent(QueuedEvent):
     """A Summary.Value that is encoded when its `Value` has arrived."""
 
     def __init__(
@@ -161,7 +161,7 @@ class Pending:
     """The queue of one writer. Its `scalar`, `scalars`, `value`, `summary` and `fields` are the buffer's, in turn."""
 
     def __init__(self, buffer: _core.EventBuffer, max_queue: int | None = None) -> None:
-        self.events: deque[Event] = deque()
+        self.events: deque[QueuedEvent] = deque()
         self.buffer = buffer
         self.lost: list[Lost] = []
         self._batch = min(max_queue or BATCH, BATCH)
@@ -179,7 +179,7 @@ class Pending:
         self._moved = self._added
         self._size = 0
 
-    def add(self, event: Event) -> int:
+    def add(self, event: QueuedEvent) -> int:
         """Queue an event; what to do next, as the buffer's methods report it."""
         with self._lock:
             if self._closed:
@@ -291,7 +291,7 @@ class Pending:
                 return CONVERT
             self._check.forget()
             arguments = (tag, value, step, _now(wall_time), style, metadata)
-            return self.add(Event(self.buffer.scalar, arguments))
+            return self.add(QueuedEvent(self.buffer.scalar, arguments))
 
     def check(self, metrics: dict[str, Any], step: Any, wall_time: Any, style: int) -> int:
         """CONVERT if the buffer would not take these scalars."""
@@ -307,7 +307,7 @@ class Pending:
                 return self.buffer.scalars(metrics, step, wall_time, style)
             if self.check(metrics, step, wall_time, style):
                 return CONVERT
-            return self.add(Event(self.buffer.scalars, (dict(metrics), step, _now(wall_time), style)))
+            return self.add(QueuedEvent(self.buffer.scalars, (dict(metrics), step, _now(wall_time), style)))
 
     def value(self, tag: str, field: int, payload: bytes, metadata: bytes, step: Any, wall_time: Any) -> int:
         """`EventBuffer.value`."""
@@ -315,21 +315,21 @@ class Pending:
             if not self.events:
                 return self.buffer.value(tag, field, payload, metadata, step, wall_time)
             arguments = (tag, field, payload, metadata, step, _now(wall_time))
-            return self.add(Event(self.buffer.value, arguments, len(payload)))
+            return self.add(QueuedEvent(self.buffer.value, arguments, len(payload)))
 
     def summary(self, summary: bytes, step: Any, wall_time: Any) -> int:
         """`EventBuffer.summary`."""
         with self._lock:
             if not self.events:
                 return self.buffer.summary(summary, step, wall_time)
-            return self.add(Event(self.buffer.summary, (summary, step, _now(wall_time)), len(summary)))
+            return self.add(QueuedEvent(self.buffer.summary, (summary, step, _now(wall_time)), len(summary)))
 
     def fields(self, fields: bytes, step: Any, wall_time: Any) -> int:
         """`EventBuffer.fields`."""
         with self._lock:
             if not self.events:
                 return self.buffer.fields(fields, step, wall_time)
-            return self.add(Event(self.buffer.fields, (fields, step, _now(wall_time)), len(fields)))
+            return self.add(QueuedEvent(self.buffer.fields, (fields, step, _now(wall_time)), len(fields)))
 
 
 def _now(wall_time: float | None) -> float:

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def write_events(table: pa.Table, walls: pa.ChunkedArray, target: str | os.PathLike[str]) -> list[str]:
+def write_events(table: pa.Table, wall_times: pa.ChunkedArray, target: str | os.PathLike[str]) -> list[str]:
     """Write the table that `reduce` made to a new directory; gives the runs that are in it: `<group>/<statistic>`.
 
-    `walls` are the wall times of the rows. Nothing is left if it fails.
+    Nothing is left if it fails.
     """
     place = check_events(target)
     make_folder(place.parent)
     with output_folder(place) as folder:
-        return _write(table, walls, folder)
+        return _write(table, wall_times, folder)
 
 
 def check_events(target: str | os.PathLike[str]) -> Path:
@@ -43,12 +43,12 @@ def check_events(target: str | os.PathLike[str]) -> Path:
     return place
 
 
-def _write(table: pa.Table, walls: pa.ChunkedArray, root: Path) -> list[str]:
+def _write(table: pa.Table, wall_times: pa.ChunkedArray, root: Path) -> list[str]:
     from tbq.write.writer import SummaryWriter
 
     stats = [name for name in table.column_names if name not in ("group", "tag", "step")]
     groups = table["group"].to_pylist()
-    tags, steps, times = table["tag"].to_pylist(), table["step"].to_pylist(), walls.to_pylist()
+    tags, steps, times = table["tag"].to_pylist(), table["step"].to_pylist(), wall_times.to_pylist()
     names = folders(sorted(set(groups)))
     untagged = tags.count("")
     if untagged:

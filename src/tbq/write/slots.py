@@ -145,7 +145,7 @@ class Part(Value):
         self._group.value.probe()
 
 
-class Held(Value):
+class DeviceCopy(Value):
     """A copy on a device that cannot write to the host's memory; `result` waits, but on the flusher's thread."""
 
     def __init__(self, tensor: Any) -> None:

@@ -133,7 +133,7 @@ class Models(Core):
         numbers: dict[str, Any] = {}
         for tensor in counted:
             for name in statistics:
-                numbers[f"{tensor.target.tag}/{name}"] = model_tensors.Statistic(tensor, name)
+                numbers[f"{tensor.target.tag}/{name}"] = model_tensors.TensorStatistic(tensor, name)
         squares = [Squares(tensor) for tensor in counted] if "norm" in statistics else []
         if others is not None:
             numbers = {**total_norms([*others, *squares]), **numbers}

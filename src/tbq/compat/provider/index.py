@@ -33,7 +33,7 @@ _CLASSES = {
 _KEPT_AS = {"scalars": SCALAR, "histograms": TENSOR}
 
 
-class Series(NamedTuple):
+class IndexedSeries(NamedTuple):
     """One series; `source` is its tag in tbq's tables."""
 
     tag: str
@@ -46,9 +46,9 @@ class Series(NamedTuple):
     data_class: int  # 0 without a class: then no list includes it
 
 
-def index_run(listed: Iterable[Listed]) -> dict[str, Series]:
+def index_run(listed: Iterable[Listed]) -> dict[str, IndexedSeries]:
     """The series of a run by tag. If a tag has values of several kinds, the first kind counts."""
-    by_tag: dict[str, Series] = {}
+    by_tag: dict[str, IndexedSeries] = {}
     for each in listed:
         series = _series(each)
         if series is None:
@@ -59,14 +59,14 @@ def index_run(listed: Iterable[Listed]) -> dict[str, Series]:
     return by_tag
 
 
-def _precedes(a: Series, b: Series) -> bool:
+def _precedes(a: IndexedSeries, b: IndexedSeries) -> bool:
     # For tbq, values of a scalar tag that are not numbers are tensors; the tag is still a scalar.
     if (a.listed.kind == "scalars") != (b.listed.kind == "scalars") and a.plugin == b.plugin:
         return a.listed.kind == "scalars"
     return a.listed.first_wall_time < b.listed.first_wall_time
 
 
-def _series(listed: Listed) -> Series | None:
+def _series(listed: Listed) -> IndexedSeries | None:
     tag = listed.tag
     # A scalar that began as a simple value stays one, whatever came later.
     field = "simple_value" if listed.kind == "scalars" and _began_simple(listed) else listed.field
@@ -75,18 +75,18 @@ def _series(listed: Listed) -> Series | None:
         # TensorBoard adds metadata to each value that it converts, so the first value's metadata counts.
         blank = listed.began_as == field and not listed.began_with_metadata
         name, description = ("", "") if blank else (listed.display_name, listed.description)
-        return Series(tag, tag, listed, plugin, content, name or tag, description, _CLASSES[plugin])
+        return IndexedSeries(tag, tag, listed, plugin, content, name or tag, description, _CLASSES[plugin])
     if listed.field == "graph_def":
-        return Series(RUN_GRAPH, tag, listed, "graphs", b"", "", "", BLOB_SEQUENCE)
+        return IndexedSeries(RUN_GRAPH, tag, listed, "graphs", b"", "", "", BLOB_SEQUENCE)
     if listed.field == "run_metadata":
-        return Series(tag, tag, listed, "graph_tagged_run_metadata", b"", "", "", BLOB_SEQUENCE)
+        return IndexedSeries(tag, tag, listed, "graph_tagged_run_metadata", b"", "", "", BLOB_SEQUENCE)
     if listed.field not in ("tensor", "none") or not listed.has_metadata:
         return None
     data_class = listed.data_class or _CLASSES.get(listed.plugin, 0)
     if data_class != _KEPT_AS.get(listed.kind, data_class):  # not stored in a form that can be returned
         data_class = 0
     names = listed.display_name, listed.description
-    return Series(tag, tag, listed, listed.plugin, listed.content, *names, data_class)
+    return IndexedSeries(tag, tag, listed, listed.plugin, listed.content, *names, data_class)
 
 
 def _began_simple(listed: Listed) -> bool:

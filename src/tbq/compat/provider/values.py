@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tbq.compat.provider.index import Series
+from tbq.compat.provider.index import IndexedSeries
 from tbq.kinds.tensors import array
 from tbq.live.listing import Points, RunValues
 
@@ -57,7 +57,7 @@ def spread(items: Sequence[T], most: int) -> list[T]:
 
 
 def tensors(
-    values: RunValues, series: Series, places: Sequence[tuple[int, int, float]]
+    values: RunValues, series: IndexedSeries, places: Sequence[tuple[int, int, float]]
 ) -> Iterator[tuple[int, float, NDArray[Any]]]:
     """Step, wall time and tensor of these rows; leaves out unreadable ones."""
     rows = [row for row, _, _ in places]
@@ -88,7 +88,7 @@ def _histograms(table: pa.Table, dtype: str) -> Iterator[tuple[int, float, NDArr
             yield step.as_py(), wall_time.as_py(), np.stack(columns, axis=1).astype(dtype)
 
 
-def blobs(values: RunValues, series: Series, row: int) -> Any:
+def blobs(values: RunValues, series: IndexedSeries, row: int) -> Any:
     """The blobs of a row; None if they cannot be read."""
     if series.listed.field == "image":
         table = values.table([row])

@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tbq.compat.tbparse.leaf import Column, Rows
+from tbq.compat.tbparse.leaf import Column, TagRows
 
 DIR_NAME, FILE_NAME, WALL_TIME = "dir_name", "file_name", "wall_time"
 
 
-class Part(NamedTuple):
+class FileRows(NamedTuple):
     """The rows of one file."""
 
     dir_name: str
     file_name: str
-    rows: dict[str, Rows]
+    rows: dict[str, TagRows]
 
 
-class Key(NamedTuple):
+class SortKey(NamedTuple):
     """The sort key of rows before their steps; empty for a column that is not selected."""
 
     dir_name: str
@@ -38,9 +38,9 @@ class Repeated(NamedTuple):
     counts: list[int]
 
 
-def long_frame(parts: Sequence[Part], extra: set[str]) -> Frame:
+def long_frame(parts: Sequence[FileRows], extra: set[str]) -> Frame:
     """One row per value, sorted by folder, file (if selected), tag and step."""
-    series: dict[tuple[Key, str], list[Rows]] = {}
+    series: dict[tuple[SortKey, str], list[TagRows]] = {}
     for part in parts:
         floats = _has_floats_only(part)
         for tag, rows in part.rows.items():
@@ -65,12 +65,12 @@ def long_frame(parts: Sequence[Part], extra: set[str]) -> Frame:
     return frame
 
 
-def wide_frame(parts: Sequence[Part], extra: set[str], first: str) -> Frame:
+def wide_frame(parts: Sequence[FileRows], extra: set[str], first: str) -> Frame:
     """One row per folder, file (if selected) and step, one column per tag; several values become a list.
 
     The column `first` of each tag is named after the tag, the others `tag/name`.
     """
-    groups: dict[Key, list[Part]] = {}
+    groups: dict[SortKey, list[FileRows]] = {}
     for part in parts:
         if any(map(len, part.rows.values())):
             groups.setdefault(_key(part, extra), []).append(part)
@@ -112,8 +112,8 @@ class _Block(NamedTuple):
     columns: dict[str, Column]
 
 
-def _wide_block(parts: Sequence[Part], extra: set[str], first: str) -> _Block:
-    tags: dict[str, list[Rows]] = {}
+def _wide_block(parts: Sequence[FileRows], extra: set[str], first: str) -> _Block:
+    tags: dict[str, list[TagRows]] = {}
     for part in parts:
         alone = sum(1 for rows in part.rows.values() if len(rows)) == 1
         for tag, rows in part.rows.items():
@@ -186,7 +186,7 @@ def _merged(values: Iterable[Any]) -> Any:
     return known[0] if known else np.nan
 
 
-def _without_integers(rows: Rows) -> Rows:
+def _without_integers(rows: TagRows) -> TagRows:
     """Integers as floats if values are absent, unless a column holds more than numbers."""
     columns = {
         name: list(map(float, column))
@@ -194,10 +194,10 @@ def _without_integers(rows: Rows) -> Rows:
         else column
         for name, column in rows.columns.items()
     }
-    return Rows(rows.steps, rows.wall_times, columns)
+    return TagRows(rows.steps, rows.wall_times, columns)
 
 
-def _has_floats_only(part: Part) -> bool:
+def _has_floats_only(part: FileRows) -> bool:
     """Whether the values of a file are numbers, some of them floats: then all become floats."""
     types: set[type] = set()
     for rows in part.rows.values():
@@ -206,11 +206,11 @@ def _has_floats_only(part: Part) -> bool:
     return types == {int, float}
 
 
-def _joined(rows: Sequence[Rows]) -> Rows:
+def _joined(rows: Sequence[TagRows]) -> TagRows:
     if len(rows) == 1:
         return rows[0]
     has_steps = rows[0].steps is not None
-    return Rows(
+    return TagRows(
         np.concatenate([each.steps for each in rows if each.steps is not None]) if has_steps else None,
         np.concatenate([each.wall_times for each in rows if each.wall_times is not None])
         if has_steps
@@ -219,7 +219,7 @@ def _joined(rows: Sequence[Rows]) -> Rows:
     )
 
 
-def _by_step(rows: Rows) -> Rows:
+def _by_step(rows: TagRows) -> TagRows:
     if rows.steps is None or rows.wall_times is None or (np.diff(rows.steps) >= 0).all():
         return rows
     order = np.argsort(rows.steps, kind="stable")
@@ -227,7 +227,7 @@ def _by_step(rows: Rows) -> Rows:
         name: column[order] if isinstance(column, np.ndarray) else [column[place] for place in order.tolist()]
         for name, column in rows.columns.items()
     }
-    return Rows(rows.steps[order], rows.wall_times[order], columns)
+    return TagRows(rows.steps[order], rows.wall_times[order], columns)
 
 
 def _concatenated(columns: Sequence[Column]) -> Column:
@@ -240,11 +240,11 @@ def _concatenated(columns: Sequence[Column]) -> Column:
     ]
 
 
-def _key(part: Part, extra: set[str]) -> Key:
-    return Key(part.dir_name if DIR_NAME in extra else "", part.file_name if FILE_NAME in extra else "")
+def _key(part: FileRows, extra: set[str]) -> SortKey:
+    return SortKey(part.dir_name if DIR_NAME in extra else "", part.file_name if FILE_NAME in extra else "")
 
 
-def _add_names(frame: Frame, keys: Sequence[Key], counts: list[int], extra: set[str]) -> None:
+def _add_names(frame: Frame, keys: Sequence[SortKey], counts: list[int], extra: set[str]) -> None:
     if DIR_NAME in extra:
         frame[DIR_NAME] = Repeated([key.dir_name for key in keys], counts)
     if FILE_NAME in extra:

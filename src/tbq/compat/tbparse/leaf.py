@@ -41,7 +41,7 @@ COLUMNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 Column = NDArray[Any] | list[Any]
 
 
-class Rows(NamedTuple):
+class TagRows(NamedTuple):
     """The rows of one tag; hparams have neither steps nor wall times."""
 
     steps: NDArray[np.int64] | None
@@ -95,10 +95,10 @@ class Leaf:
         listed: list[str] = tags[kind]
         return listed
 
-    def rows(self, kind: str, extra: set[str]) -> dict[str, Rows]:
+    def rows(self, kind: str, extra: set[str]) -> dict[str, TagRows]:
         """The rows of each tag, with the selected extra columns."""
         if kind == HPARAMS:
-            return {tag: Rows(None, None, {"value": [value]}) for tag, value in self._hparams().items()}
+            return {tag: TagRows(None, None, {"value": [value]}) for tag, value in self._hparams().items()}
         rows = {}
         for tag in self.tags(kind):
             if kind in (SCALARS, TENSORS):
@@ -109,24 +109,24 @@ class Leaf:
             rows[tag.removesuffix(TEXT_SUFFIX) if kind == TEXT else tag] = read
         return rows
 
-    def _scalars(self, tag: str) -> Rows:
+    def _scalars(self, tag: str) -> TagRows:
         rows = self.accumulator._core.scalars(tag).view(SCALAR_DTYPE)
-        return Rows(rows["step"], rows["wall_time"], {"value": rows["value"]})
+        return TagRows(rows["step"], rows["wall_time"], {"value": rows["value"]})
 
-    def _tensors(self, tag: str) -> Rows:
+    def _tensors(self, tag: str) -> TagRows:
         core = self.accumulator._core
         rows = np.empty(core.count(TENSORS, tag), SCALAR_DTYPE)
         _, plain = core.copy_tensors(tag, rows.view(np.uint8))
         values: Column = rows["value"]
         if not plain:
             values = [_element(make_ndarray(event.tensor_proto)) for event in self.accumulator.Tensors(tag)]
-        return Rows(rows["step"], rows["wall_time"], {"value": values})
+        return TagRows(rows["step"], rows["wall_time"], {"value": values})
 
-    def _values(self, kind: str, tag: str, extra: set[str]) -> Rows:
+    def _values(self, kind: str, tag: str, extra: set[str]) -> TagRows:
         events = list(_READ[kind](self.accumulator, tag))
         first, more = COLUMNS[kind]
         names = (*first, *(name for name in more if name in extra))
-        return Rows(
+        return TagRows(
             np.array([event.step for event in events], np.int64),
             np.array([event.wall_time for event in events], np.float64),
             {name: [_CELLS[kind](event, name) for event in events] for name in names},

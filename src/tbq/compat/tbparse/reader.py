@@ -18,7 +18,7 @@ from tbq.compat.event_accumulator import (
     EventAccumulator,
 )
 from tbq.compat.tbparse import values
-from tbq.compat.tbparse.frames import Part, long_frame, wide_frame
+from tbq.compat.tbparse.frames import FileRows, long_frame, wide_frame
 from tbq.compat.tbparse.leaf import COLUMNS, HPARAMS, TEXT, Leaf
 from tbq.compat.tbparse.libraries import to_pandas, to_polars
 from tbq.source.urls import refuse_remote
@@ -105,7 +105,7 @@ class SummaryReader:
             raise ValueError(f"event_type is ignored by user: {event_type}")
         extra = self._extra_columns
         parts = [
-            Part(folder, leaf.file_name, leaf.rows(event_type, extra)) for folder, leaf in self._Leaves()
+            FileRows(folder, leaf.file_name, leaf.rows(event_type, extra)) for folder, leaf in self._Leaves()
         ]
         if self._pivot:
             (first, *more), _ = COLUMNS[event_type]

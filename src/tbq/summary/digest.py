@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tbq.columns.codes import values_of
-from tbq.decode.options import Options, Reading
+from tbq.decode.options import DecodeOptions, Reading
 from tbq.kinds.values import Values
-from tbq.table.summary import Statistic, statistics
+from tbq.summary.statistics import Statistic, statistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,15 +49,15 @@ class Digest:
         on_error = reading.get("on_error", "warn")
         columns = ("run", "tag", "step", "value")
         if steps is None:
-            options = Options.of(reading, columns=columns)
+            options = DecodeOptions.of(reading, columns=columns)
             for part, result in reader.in_groups(runs, ["scalars", "hparams"], options, on_error):
                 digest._add_scalars(reader.scalars(result, part))
                 digest._add_others(Values(reader, "hparams", result, part, None, "ignore"))
             return digest
-        options = Options.of(reading, columns=columns, steps=steps)
+        options = DecodeOptions.of(reading, columns=columns, steps=steps)
         for part, result in reader.in_groups(runs, ["scalars"], options, on_error):
             digest._add_scalars(reader.scalars(result, part))
-        for part, result in reader.in_groups(runs, ["hparams"], Options.of(reading), "ignore"):
+        for part, result in reader.in_groups(runs, ["hparams"], DecodeOptions.of(reading), "ignore"):
             digest._add_others(Values(reader, "hparams", result, part, None, "ignore"))
         return digest
 

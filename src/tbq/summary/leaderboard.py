@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import whole
 from tbq.errors import SelectionError
-from tbq.kinds.summary import summary
 from tbq.select import closest
+from tbq.summary.per_run import summary
 from tbq.table.sort import sort_key, sorted_rows
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.decode.reader import Reader
-    from tbq.kinds.summary import SummaryTable
+    from tbq.summary.table import SummaryTable
 
 
 def leaderboard(
@@ -27,7 +27,7 @@ def leaderboard(
     top: int | None = None,
     **options: Any,
 ) -> SummaryTable:
-    """The summary with the best runs first, then sorted by columns; options as in `kinds.summary`."""
+    """The summary with the best runs first, then sorted by columns; options as in `log.summary`."""
     table = summary(reader, best=best, **options)
     arrow, columns = table.to_arrow(), table.best
     for tag in columns:

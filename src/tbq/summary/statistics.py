@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from tbq.arguments import choices
 from tbq.arrays import without_overflow
-from tbq.columns.codes import Series, numbers_array
+from tbq.columns.codes import numbers_array
+from tbq.columns.grouped import GroupedRows
 from tbq.columns.names import TAG, distinct
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def statistics(
 ) -> tuple[pa.Array, list[Statistic]]:
     """The runs, and the statistics of each tag (`tags` in their order, or all by name) for each run."""
     chosen = choices("stats", stats, tuple(STATS))
-    rows = Series.of(table)
+    rows = GroupedRows.of(table)
     fresh = np.ones(len(rows.run), bool)
     fresh[1:] = rows.run[1:] != rows.run[:-1]
     run_of_row = rows.run[fresh]
@@ -63,9 +64,11 @@ def statistics(
     runs = pa.DictionaryArray.from_arrays(
         numbers_array(run_of_row.astype(np.int32)), pa.array(rows.run_names, pa.string())
     )
-    grouped = _Groups(rows)
+    grouped = _SeriesStatistics(rows)
     results = (
-        [STATS[stat](grouped) for stat in chosen] if len(rows.run) else [Values(np.zeros(0)) for _ in chosen]
+        [STATS[stat](grouped) for stat in chosen]
+        if len(rows.run)
+        else [StatisticValues(np.zeros(0)) for _ in chosen]
     )
     groups = _groups_by_tag(rows)
     nothing = np.zeros(0, np.int64)
@@ -80,26 +83,26 @@ def statistics(
     return runs, of_tags
 
 
-class Values(NamedTuple):
+class StatisticValues(NamedTuple):
     """One value per run and tag, and a mask of absent values, if any."""
 
     known: NDArray[Any]
     absent: NDArray[np.bool_] | None = None
 
 
-class _Groups:
+class _SeriesStatistics:
     """Intermediate results that statistics share, computed once: one value per run and tag."""
 
-    def __init__(self, rows: Series) -> None:
+    def __init__(self, rows: GroupedRows) -> None:
         self.rows = rows
         self.starts = rows.starts
         self.lengths = np.diff(np.append(rows.starts, len(rows.run)))
         self._cache: dict[str, Floats] = {}
 
-    def smallest(self) -> Floats:
+    def min(self) -> Floats:
         return self._once("min", lambda: np.fmin.reduceat(self.rows.value, self.starts))
 
-    def largest(self) -> Floats:
+    def max(self) -> Floats:
         return self._once("max", lambda: np.fmax.reduceat(self.rows.value, self.starts))
 
     def numbers(self) -> Floats:
@@ -120,14 +123,14 @@ class _Groups:
 
         return np.asarray(without_overflow(spread, self.rows.value, self.mean()))
 
-    def step_of(self, extreme: Floats) -> Values:
+    def step_of(self, extreme: Floats) -> StatisticValues:
         """The first step at which each group has its extreme; absent if all values are NaN."""
         hits = np.flatnonzero(self.rows.value == np.repeat(extreme, self.lengths))
         first = np.searchsorted(hits, self.starts)
         known = ~np.isnan(extreme)
         steps = np.zeros(len(extreme), np.int64)
         steps[known] = self.rows.step[hits[first[known]]]
-        return Values(steps, ~known)
+        return StatisticValues(steps, ~known)
 
     @staticmethod
     def _no_nan(values: Floats) -> Floats:
@@ -142,20 +145,20 @@ class _Groups:
         return self._cache[name]
 
 
-STATS: dict[str, Callable[[_Groups], Values]] = {
-    "first": lambda g: Values(g.rows.value[g.starts]),
-    "last": lambda g: Values(g.rows.value[g.rows.ends - 1]),
-    "min": lambda g: Values(g.smallest()),
-    "max": lambda g: Values(g.largest()),
-    "mean": lambda g: Values(g.mean()),
-    "std": lambda g: Values(g.std()),
-    "count": lambda g: Values(g.lengths),
-    "min_step": lambda g: g.step_of(g.smallest()),
-    "max_step": lambda g: g.step_of(g.largest()),
+STATS: dict[str, Callable[[_SeriesStatistics], StatisticValues]] = {
+    "first": lambda g: StatisticValues(g.rows.value[g.starts]),
+    "last": lambda g: StatisticValues(g.rows.value[g.rows.ends - 1]),
+    "min": lambda g: StatisticValues(g.min()),
+    "max": lambda g: StatisticValues(g.max()),
+    "mean": lambda g: StatisticValues(g.mean()),
+    "std": lambda g: StatisticValues(g.std()),
+    "count": lambda g: StatisticValues(g.lengths),
+    "min_step": lambda g: g.step_of(g.min()),
+    "max_step": lambda g: g.step_of(g.max()),
 }
 
 
-def _groups_by_tag(rows: Series) -> dict[str, NDArray[np.int64]]:
+def _groups_by_tag(rows: GroupedRows) -> dict[str, NDArray[np.int64]]:
     tags = rows.tag[rows.starts]
     if not len(tags):
         return {}
@@ -165,7 +168,9 @@ def _groups_by_tag(rows: Series) -> dict[str, NDArray[np.int64]]:
     return {rows.tag_names[tags[part[0]]]: part for part in np.split(order, begins)}
 
 
-def _column(values: Values, groups: NDArray[np.int64], places: NDArray[np.int64], count: int) -> pa.Array:
+def _column(
+    values: StatisticValues, groups: NDArray[np.int64], places: NDArray[np.int64], count: int
+) -> pa.Array:
     """The values of these groups at these places of a column; the other places are null."""
     column = np.zeros(count, values.known.dtype)
     absent = np.ones(count, bool)

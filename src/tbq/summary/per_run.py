@@ -10,17 +10,17 @@ from tbq.arguments import choice, choices, keywords, mapping
 from tbq.columns.codes import names_in, values_of
 from tbq.columns.names import TAG, distinct
 from tbq.columns.rows import first_of, take_cells
-from tbq.decode.options import READING, Options, Reading
+from tbq.decode.options import READING, DecodeOptions, Reading
 from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError
-from tbq.kinds.digest import Digest
 from tbq.kinds.hparam_runs import parent, sub_runs
 from tbq.kinds.hparams import HPARAM, by_run
 from tbq.kinds.values import Values, locate_all
 from tbq.select import Names, Selection, Steps, plain_tag
 from tbq.select import steps as _steps
-from tbq.table.summary import STATS
-from tbq.table.table import Table
+from tbq.summary.digest import Digest
+from tbq.summary.statistics import STATS
+from tbq.summary.table import SummaryCurves, SummaryTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,64 +103,6 @@ def _is_named(tag: str, named: frozenset[str]) -> bool:
     return tag in named or plain_tag(tag) in named
 
 
-@dataclass(frozen=True)
-class Curves:
-    """The scalars of a summary, so that a page can draw them beside their last values."""
-
-    scalars: pa.Table
-    tags: Mapping[str, str]  # column → tag
-    folds: Mapping[str, str]
-
-    def beside(self, shown: pa.Table, row: int, column: int) -> str:
-        """The sparkline of a cell."""
-        tag = self.tags.get(shown.column_names[column])
-        if tag is None or not shown.column(column)[row].is_valid:
-            return ""
-        from tbq.columns.codes import codes_of, numbers
-        from tbq.table.sparks import spark_svg
-
-        run = shown["run"][row].as_py()
-        names = [run, *(sub for sub, above in self.folds.items() if above == run)]
-        runs, run_names = codes_of(self.scalars["run"])
-        tags, tag_names = codes_of(self.scalars["tag"])
-        of_tag = tags == tag_names.to_pylist().index(tag)
-        for name in names:
-            if name in run_names.to_pylist():
-                of_run = of_tag & (runs == run_names.to_pylist().index(name))
-                if int(of_run.sum()) > 1:
-                    x, y = (numbers(self.scalars[each])[of_run] for each in ("step", "value"))
-                    return f" {spark_svg(x.astype(float), y)}"
-        return ""
-
-
-class SummaryTable(Table):
-    """One row per run; `best` maps each tag of `best=` to the columns of its best value and step."""
-
-    best: Mapping[str, tuple[str, str]] = {}
-    curves: Curves | None = None  # the data of sparklines
-
-    def having(self, arrow: pa.Table) -> SummaryTable:
-        """The same table with other rows, or in another order.
-
-        >>> summary = log.summary()
-        >>> len(summary.having(summary.to_arrow().slice(0, 2)))
-        2
-        """
-        table = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
-        names = arrow.column_names
-        table.best = {tag: both for tag, both in self.best.items() if {*both} <= {*names}}
-        table.curves = self.curves if names.count("run") == 1 else None  # a curve is found by its run
-        return table
-
-    def _same(self, arrow: pa.Table) -> SummaryTable:
-        return self.having(arrow)
-
-    def _repr_html_(self) -> str:
-        from tbq.table.draw import page
-
-        return page(self._arrow, self.kind, self.curves.beside if self.curves is not None else None)
-
-
 def summary(
     reader: Reader,
     stats: Sequence[str] | str = ("last",),
@@ -199,7 +141,7 @@ def summary(
     scalars = digest.scalars
     if scalars is not None:  # the table keeps them in memory
         tags = {names[f"{each.tag}\0last"]: each.tag for each in columns if each.tag is not None}
-        table.curves = Curves(scalars, tags, folds)
+        table.curves = SummaryCurves(scalars, tags, folds)
     return table
 
 
@@ -234,7 +176,7 @@ def _folded(reader: Reader, runs: Sequence[Run], series: pa.Table, reading: Read
     # Whether a sub-run is the only one does not depend on the selection.
     beside = [each for each in reader.runs if each.name not in chosen and parent(each.name) in subs.below]
     if beside:
-        options = Options(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
+        options = DecodeOptions(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
         result, _ = reader.read_quietly(beside, [], options)
         more = table_of(result.series([each.name for each in beside]))
         columns = ["run", "tag", "kind", "count"]
