@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tbq.source.discover import Source
     from tbq.storage import Storage
 
-#: Bytes of a row in memory for one byte in its event file, roughly.
+#: Bytes in memory per byte of event file, roughly.
 _INFLATION = {"scalars": 1.2}
 
 __all__ = ["read"]
@@ -48,9 +48,9 @@ def read(
 ) -> Any:
     """A table of a log directory or a lake as a `ray.data.Dataset`. Starts Ray if there is no cluster.
 
-    `run`, `tag`, `steps` and `restarts` are those of `log.scalars`; tbq decodes only what they select. Read tasks get
-    about the same number of bytes each, and never split a run. Workers must see the same paths. Ray's own
-    `select_columns` and `filter(expr=…)` right after it also reduce what is decoded.
+    `tag`, `run`, `steps` and `restarts` are as in `log.scalars`; tbq decodes only what they select. Each read task gets
+    about the same number of bytes, and no run is split. Workers must see the same paths. If Ray's own `select_columns`
+    and `filter(expr=…)` follow directly, they also reduce what is decoded.
 
     >>> tbq.ray.read("runs", tag="val/loss").count()  # doctest: +SKIP
     80
@@ -74,7 +74,7 @@ def read(
 
 
 def _settled(ray: Any, log: LogDir, runs: Sequence[Run], tags: Selection) -> Selection:
-    """Settle the selection for tasks that each see some of the runs: tasks look for tags spelled like a pattern."""
+    """Resolve which patterns are names of tags, because each task sees only some of the runs: tasks look for them."""
     if type(log._reader) is not Reader:  # a lake knows its tags
         return log._reader.settled(tags, runs)
     task: Any = ray.remote(max_retries=3)(_known_names)
@@ -96,7 +96,7 @@ def _datasource(
     from ray.data.datasource import Datasource, ReadTask
 
     class LogSource(Datasource):  # type: ignore[misc]
-        """A table of a log, in tasks of whole runs. Reads only what `select_columns` and `filter` keep."""
+        """A table of a log, in tasks of complete runs. Reads only what `select_columns` and `filter` keep."""
 
         def __init__(self) -> None:
             super().__init__()

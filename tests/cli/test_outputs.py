@@ -108,7 +108,7 @@ def test_urls_that_cannot_be_used_are_refused(tbq: Run, logdir: Path, tmp_path: 
     ):
         done = tbq(*command, cwd=tmp_path)
         words = (
-            "cannot be used from or at a URL" if "s3://bucket/x" in command else "hdfs:// is not supported"
+            "must be a local path, not a URL" if "s3://bucket/x" in command else "hdfs:// is not supported"
         )
         assert done.returncode == 1 and words in done.stderr, command
     assert list(tmp_path.iterdir()) == []

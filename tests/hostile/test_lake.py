@@ -465,7 +465,7 @@ def test_a_folder_that_deltalake_takes_for_another(tmp_path: Path, name: str) ->
         writer.add_scalar("loss", 0.5, 0)
     for other in ("la ke", "la/ke"):
         tbq.lake.sync(log, tmp_path / other)
-    with pytest.raises(UsageError, match="takes this name for another one"):
+    with pytest.raises(UsageError, match="deltalake would open another path"):
         tbq.lake.sync(log, tmp_path / name)
     assert not (tmp_path / name).exists()
     tbq.lake.sync(log, tmp_path / "50%" / "lake")

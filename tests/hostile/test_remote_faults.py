@@ -291,7 +291,7 @@ def test_a_damaged_copy_is_fetched_again(bucket: Bucket, tmp_path: Path) -> None
 def test_a_cache_that_cannot_be_made(bucket: Bucket, tmp_path: Path) -> None:
     fill(bucket, 1)
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(SourceError, match="the cache of remote objects cannot be made") as raised:
+    with pytest.raises(SourceError, match="the cache of remote objects cannot be created") as raised:
         tbq.open(bucket.url("runs"), cache=tmp_path / "file").scalars()
     assert raised.value.hint is not None and "--cache" in raised.value.hint
 

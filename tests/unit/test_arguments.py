@@ -115,7 +115,7 @@ def test_events_of_reduced_runs_need_a_place(log: tbq.LogDir, tmp_path: Path) ->
     for place, says in (
         (tmp_path / "file", "is a file, want a new directory"),
         (tmp_path / "file" / "below", "cannot create the folder"),
-        (tmp_path / "full", "is there already, and is not empty"),
+        (tmp_path / "full", "exists and is not empty"),
     ):
         with pytest.raises(OutputError, match=says):
             log.write_reduced(place)

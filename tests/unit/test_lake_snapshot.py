@@ -154,7 +154,7 @@ def test_the_message_of_a_damaged_log(lake: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"cannot be read: .*Json error") as caught:
         tbq.open(lake).scalars()
     assert str(caught.value).splitlines()[1:] == [
-        f"  if it is damaged, delete the folder {KIND} of the lake: the next tbq sync makes that table anew"
+        f"  if it is damaged, delete the folder {KIND} of the lake: the next tbq sync recreates that table"
     ]
     shutil.rmtree(lake / KIND)
     tbq.lake.sync(tmp_path / "log", lake)

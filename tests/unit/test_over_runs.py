@@ -97,7 +97,7 @@ def test_as_events(root: Path, tmp_path: Path) -> None:
     assert (steps.tolist(), values.tolist()) == ([0, 1, 2, 3], [0.5, 1.5, 2.5, 3.5])
     assert walls.tolist() == [1_700_000_000.0 + step for step in range(4)]
     assert runs == ["lr=0.1/mean", "lr=0.1/std", "lr=0.1/n", "lr=1/mean", "lr=1/std", "lr=1/n"]
-    with pytest.raises(OutputError, match="is there already"):
+    with pytest.raises(OutputError, match="exists and is not empty"):
         tbq.open(root).write_reduced(target, tag="loss")
     assert [path.name for path in target.parent.iterdir()] == ["reduced"]
 

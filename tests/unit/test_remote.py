@@ -255,7 +255,7 @@ def test_nothing_is_left_in_the_cache_but_copies(bucket: Bucket, runs: Path, tmp
 def test_clear_words(bucket: Bucket, runs: Path) -> None:
     bucket.upload(runs, "runs")
     cases = {
-        bucket.url("runz"): (f"nothing is here\n  close to it: {bucket.url('runs')}", {}),
+        bucket.url("runz"): (f"nothing is here\n  closest: {bucket.url('runs')}", {}),
         bucket.url("no*"): ("no directory or event file matches this pattern", {}),
         "s3://no-bucket-of-this-name/x": ("the bucket does not exist", {}),
         bucket.url("runs"): (
@@ -323,7 +323,7 @@ def test_export(bucket: Bucket, runs: Path, tmp_path: Path) -> None:
         log.scalars().write("https://host/x.csv")
     with pytest.raises(OutputError, match="does not name an object"):
         log.scalars().write("s3://bucket/", format="csv")
-    with pytest.raises(TbqError, match="cannot be used from or at a URL"):
+    with pytest.raises(TbqError, match="must be a local path, not a URL"):
         log.write_media(bucket.url("media"))
 
 
@@ -350,7 +350,7 @@ def test_an_export_does_not_replace_what_came_meanwhile(
             bucket.put("out.csv", b"mine")
 
     s3_server.before = meanwhile
-    with pytest.raises(OutputError, match="is already there"):
+    with pytest.raises(OutputError, match="already exists"):
         tbq.open(runs).scalars().write(bucket.url("out.csv"))
     assert bucket.get("out.csv") == b"mine"
 
@@ -430,5 +430,5 @@ def test_what_reads_no_urls_says_so(bucket: Bucket) -> None:
         lambda: tbq.results.metrics(f"{url}/x.csv"),
         lambda: tbq.results.weights(f"{url}/x.safetensors"),
     ):
-        with pytest.raises(TbqError, match="cannot be used from or at a URL"):
+        with pytest.raises(TbqError, match="must be a local path, not a URL"):
             call()

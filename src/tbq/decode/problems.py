@@ -90,7 +90,7 @@ def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
     try:
         mode = Path(path).stat().st_mode
     except FileNotFoundError:
-        return ("is a link to nothing" if Path(path).is_symlink() else "was deleted while it was read"), None
+        return ("is a broken link" if Path(path).is_symlink() else "was deleted while it was read"), None
     except OSError:
         mode = 0
     kinds = (

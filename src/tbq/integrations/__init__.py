@@ -1,1 +1,1 @@
-"""Loggers and callbacks for trainers over `tbq.SummaryWriter`, one module each; import the one you need."""
+"""Loggers and callbacks that connect trainers to `tbq.SummaryWriter`, one module per trainer."""

@@ -20,9 +20,9 @@ except ImportError:
 
 
 class TbqTracker(GeneralTracker):  # type: ignore[misc]
-    """Accelerate's TensorBoard tracker over `tbq.SummaryWriter`; further arguments go to that.
+    """Replaces accelerate's TensorBoard tracker; further arguments go to `tbq.SummaryWriter`.
 
-    Values may be tensors on a GPU. Hyperparameters are logged to the run itself, and as accelerate's own tracker does
+    Values may be tensors on a GPU. Hyperparameters are logged to the run itself and, as in accelerate's own tracker,
     to `<time>/hparams.yml` below it.
     """
 

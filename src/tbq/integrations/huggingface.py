@@ -23,10 +23,10 @@ except ImportError:
 class TbqCallback(TrainerCallback):  # type: ignore[misc]
     """Logs what `Trainer` reports, its arguments, and the configuration of the model.
 
-    `log_dir` is by default that of transformers: `$TENSORBOARD_LOGGING_DIR`, or `<output_dir>/runs/<date>_<host>`.
-    It may be a `SummaryWriter` (or pass `writer=`): it is used as it is, and stays open. `watch=100` logs histograms
-    and norms of all weights and gradients every 100 steps. The other arguments go to `SummaryWriter`. Pass
-    `report_to="none"` to the Trainer so that it does not log a second time.
+    `log_dir` defaults to that of transformers: `$TENSORBOARD_LOGGING_DIR`, or `<output_dir>/runs/<date>_<host>`.
+    You may also pass a `SummaryWriter`, as `log_dir` or `writer=`: the callback uses it and leaves it open.
+    `watch=100` logs histograms and norms of all weights and gradients every 100 steps. The other arguments go to
+    `SummaryWriter`. Pass `report_to="none"` to the Trainer so that it does not log a second time.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
             raise bad("log_dir", f"got {described(log_dir)}, want a path or a tbq.SummaryWriter")
         writer_options.check(options)
         self.writer = writer
-        self._given = writer is not None
+        self._keeps_open = writer is not None
         self._training = False
         self._log_dir = log_dir or os.environ.get("TENSORBOARD_LOGGING_DIR")
         self._watch = watch
@@ -58,7 +58,7 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
             if state.is_hyper_param_search and state.trial_name is not None:
                 directory = Path(args.output_dir, default_logdir(), state.trial_name)
             self.writer = SummaryWriter(Path(directory).expanduser(), **self._options)
-            self.writer._reports_unclosed = False  # if training fails, there is no one to close it
+            self.writer._reports_unclosed = False  # if training fails, nothing closes it
         return self.writer
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **keywords: Any) -> None:
@@ -87,7 +87,7 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
         for name, text in texts.items():
             writer.add_text(name, text, state.global_step)
         writer.log(numbers, state.global_step)
-        if not self._training:  # `evaluate` on its own: nothing follows that would close it
+        if not self._training:  # `evaluate` without training: nothing else would close it
             self._close()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **keywords: Any) -> None:
@@ -99,7 +99,7 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
     def _close(self) -> None:
         if self.writer is None:
             return
-        if self._given:
+        if self._keeps_open:
             self.writer.unwatch()
             self.writer.flush()
             self.writer._file.buffer.forget_steps()  # a later `evaluate` is at the last step again

@@ -1,4 +1,4 @@
-"""A callback for Keras: the same runs and tags as its own, for every backend, without TensorFlow's writer."""
+"""A callback for Keras: the same runs and tags as Keras' own, for every backend, without TensorFlow's writer."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
             self._log_graph()
 
     def _log_graph(self) -> None:
-        """Log the model, if TensorBoard can draw it. Without an `Input` it is known after the first batch."""
+        """Log the model, if TensorBoard can draw it. A model without an `Input` is known after the first batch."""
         self._graph_due = False
         if type(self.model).__name__ not in ("Functional", "Sequential"):
             return
@@ -110,7 +110,7 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
             return
         payload = wire.string_tensor([text.encode()], [])
         metadata = wire.metadata("graph_keras_model", b"1")
-        # Without a step, which is written as 0: of a run that is resumed, it would be a step back.
+        # Without a step, so that it does not warn: in a resumed run, an explicit step 0 would be a step back.
         self._writer("train").add_summary(wire.value("keras", wire.TENSOR, payload, metadata))
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
@@ -156,7 +156,7 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
                     self._writer("train").add_histogram(tag, _value(weight), epoch)
 
     def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
-        """Log an evaluation by the number of training steps before it."""
+        """Log an evaluation under the number of training steps before it."""
         steps = getattr(getattr(self.model, "optimizer", None), "iterations", None)
         if steps is not None:
             step = int(keras.ops.convert_to_numpy(steps))

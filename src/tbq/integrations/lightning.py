@@ -1,4 +1,4 @@
-"""A logger for Lightning: a drop-in for its `TensorBoardLogger`, with the same directories, tags and hparams."""
+"""A logger for Lightning: replaces its `TensorBoardLogger`, with the same directories, tags and hparams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _package() -> tuple[str, str]:
-    """Lightning under the name that the program uses, and its Fabric."""
+    """The names of the packages of Lightning and its Fabric; the pair that the program has imported, if any."""
     names = [("lightning.pytorch", "lightning.fabric"), ("pytorch_lightning", "lightning_fabric")]
     for pytorch, fabric in sorted(names, key=lambda name: name[0] not in sys.modules):
         try:
@@ -38,10 +38,10 @@ _filesystem: Any = importlib.import_module(f"{_FABRIC}.utilities.cloud_io")
 
 
 class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
-    """Lightning's `TensorBoardLogger` over `tbq.SummaryWriter`, which `experiment` is.
+    """Lightning's `TensorBoardLogger` with a `tbq.SummaryWriter` as its `experiment`.
 
     It takes the arguments of `TensorBoardLogger`; others go to `SummaryWriter`. TensorBoard need not be installed,
-    except for `log_graph`. `logger.watch(model)` logs weights and gradients, by the trainer's steps.
+    except for `log_graph`. `logger.watch(model)` logs weights and gradients at the trainer's steps.
     """
 
     _module: Any = None  # the LightningModule that is trained, as a weak reference
@@ -84,7 +84,7 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
         """The writer; opened when it is first used, by rank 0 only."""
         if self._experiment is None:
             self._experiment = SummaryWriter(self.log_dir, **self._kwargs)
-            self._experiment._reports_unclosed = False  # Lightning closes it, if it gets so far
+            self._experiment._reports_unclosed = False  # Lightning closes it, unless training fails
             for model, options in self._watched:
                 self._attach(model(), options)
         return self._experiment
@@ -121,8 +121,8 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
     def watch(self, model: Any, **options: Any) -> None:
         """`SummaryWriter.watch`: log weights and gradients of `model`.
 
-        It holds for every `fit` with this logger, also in the process that a strategy spawns. The steps are those of
-        the trainer, unless `start` is given.
+        It applies to every `fit` with this logger, also in a process that a strategy spawns. The steps are those of
+        the trainer, unless you pass `start`.
         """
         others = tuple(each for each in self._watched if each[0]() not in (None, model))
         self._watched = (*others, (weakref.ref(model), options))
@@ -135,7 +135,7 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
             self._experiment.watch(model, **options).clock = clock
 
     def _trainer_step(self) -> int | None:
-        """The step of the batch at hand, under which Lightning logs its metrics; None outside of `fit`."""
+        """The step of the current batch, under which Lightning logs its metrics; None outside of `fit`."""
         module = None if self._module is None else self._module()
         loop = getattr(getattr(module, "_trainer", None), "fit_loop", None)
         step = getattr(getattr(loop, "epoch_loop", None), "_batches_that_stepped", None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
-    """What Stable-Baselines3's own TensorBoard format logs, by `tbq.SummaryWriter`; `options` go to that."""
+    """Logs the same as Stable-Baselines3's own TensorBoard format, with `tbq.SummaryWriter`, which gets `options`."""
 
     def __init__(self, folder: str | os.PathLike[str], **options: Any) -> None:
         self.writer = SummaryWriter(folder, **options)
@@ -28,7 +28,7 @@ class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
     def write(
         self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...] | None], step: int = 0
     ) -> None:
-        """Log what was recorded since the last `dump`, except what is not meant for TensorBoard."""
+        """Log the values recorded since the last `dump`, except those excluded for TensorBoard."""
         import numpy as np
 
         numbers = {}
@@ -52,7 +52,7 @@ class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
         self.writer.log(numbers, step)
 
     def _write_hparams(self, value: sb3.HParam) -> None:
-        """Hyperparameters alone: the metrics name curves of this run, and their numbers are no points of those."""
+        """Log only the hyperparameters: the metrics are names of curves, and their numbers are not points of these."""
         for tag, metadata in hparams.encode(dict(value.hparam_dict), dict(value.metric_dict), None):
             self.writer.add_summary(wire.value(tag, 0, b"", metadata))
 
@@ -64,7 +64,7 @@ class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
 def configure(
     folder: str | os.PathLike[str], formats: Iterable[str] = ("stdout",), **options: Any
 ) -> sb3.Logger:
-    """A logger for `model.set_logger`: `formats` of Stable-Baselines3, and ours."""
+    """A logger for `model.set_logger`: Stable-Baselines3's `formats`, and tbq's."""
     directory = os.fspath(folder)
     outputs = [sb3.make_output_format(name, directory) for name in formats]
     return sb3.Logger(folder=directory, output_formats=[*outputs, TbqOutputFormat(directory, **options)])

@@ -1,4 +1,4 @@
-"""What trainers report, sorted into numbers, texts and groups; the rest is named in a warning and left out."""
+"""Sorts the reports of trainers into numbers, texts and groups; other values are left out with a warning."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Sorted(NamedTuple):
 
 
 class ReportedValues:
-    """Sorts the reports of one trainer; a name whose value cannot be logged is reported once."""
+    """Sorts the reports of one trainer. Warns once per name if a value cannot be logged."""
 
     def __init__(self) -> None:
         self._reported: set[str] = set()
 
     def sort(self, report: Mapping[str, Any], *, groups: bool = True) -> Sorted:
-        """Numbers (also arrays and tensors of one element), texts, and if wanted dictionaries of numbers."""
+        """Numbers (also arrays and tensors of one element), texts and, with `groups`, dictionaries of numbers."""
         result = Sorted({}, {}, {})
         for name, value in report.items():
             if isinstance(value, str):

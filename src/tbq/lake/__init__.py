@@ -15,7 +15,7 @@ _LAZY = {"Synced": "tbq.lake.syncing", "open": "tbq.lake.opened", "sync": "tbq.l
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is used: `tbq sync` needs nothing of what reads a lake."""
+    """Import a name on first use: `tbq sync` needs none of the modules that read a lake."""
     import importlib
 
     if name not in _LAZY:

@@ -12,7 +12,7 @@ from tbq.lake.place import Entry, Place, in_arrow
 from tbq.source.store import MissingObjectError, Store, open_store, without_tls
 from tbq.storage import Storage
 
-#: An object up to this size is fetched at once: a second request takes as long.
+#: An object up to this size is fetched in one request: a second request would take as long.
 _WHOLE = 1 << 22
 _END = 1 << 16
 
@@ -25,7 +25,7 @@ class Bucket(Place):
     def __init__(self, url: str, storage: Storage | None = None) -> None:
         self._store: Store = open_store(url, storage)
         self.url = self._store.url
-        self._storage = dict(self._store.storage)  # with what the command was given
+        self._storage = dict(self._store.storage)  # including the command's --storage options
         self.options = {"conditional_put": "etag", **_for_deltalake(self._store.storage)}
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -67,8 +67,8 @@ class Bucket(Place):
         self._store.put(key, data.getvalue())
 
     def size(self, key: str) -> int:
-        found = self._store.head(key)
-        return 0 if found is None else found.size
+        entry = self._store.head(key)
+        return 0 if entry is None else entry.size
 
     def entries(self, folder: str) -> list[Entry]:
         return [
@@ -89,7 +89,7 @@ class Bucket(Place):
 
 
 class _Ranges(io.RawIOBase):
-    """An object of which only what is read is fetched; its end, where a data file says what is in it, at once."""
+    """An object that is fetched range by range. Its end, which has a data file's footer, is fetched at once."""
 
     def __init__(self, bucket: Bucket, key: str, size: int) -> None:
         self._bucket, self._key, self._size, self._place = bucket, key, size, 0
@@ -124,7 +124,7 @@ class _Ranges(io.RawIOBase):
 
 
 def _for_deltalake(storage: Mapping[str, str]) -> dict[str, str]:
-    """The options as deltalake takes them: it wants to be told that a server may be reached without TLS."""
+    """The options in deltalake's form: it needs `allow_http` to reach a server without TLS."""
     options = dict(storage)
     if without_tls(storage):
         options.setdefault("allow_http", "true")

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from tbq.lake.place import Place
     from tbq.source import Run
 
-#: Bytes of event files of one task: small enough that a worker that dies costs little.
+#: Bytes of event files per task: small enough that losing a worker costs little.
 TASK_BYTES = 1 << 27
-#: So many tasks, or those of so many seconds, are one commit.
+#: One commit has up to this many tasks, or the tasks that finish within this many seconds.
 _TOGETHER, _SECONDS = 64, 10.0
-#: Tasks per CPU, if there is work for so many.
+#: Tasks per CPU, if there is enough work.
 _TASKS = 4
 
 
@@ -30,9 +30,9 @@ def work_on_cluster(
     had: Mapping[str, Collection[str]],
     max_unpacked: int | None = None,
 ) -> Iterator[tuple[Sequence[Run], Written]]:
-    """Decode and write runs in tasks of balanced bytes; each share comes when it is done.
+    """Decode and write runs in tasks of about equal bytes; yields each share when it is done.
 
-    Ray runs the task of a worker that died again; the files that it left are never committed.
+    If a worker dies, Ray repeats its task. The files that the first attempt left are never committed.
     """
     ray = started()
     task: Any = ray.remote(max_retries=3)(_task)
@@ -47,7 +47,7 @@ def work_on_cluster(
         for share in shares(runs, share_bytes(ray, runs))
     }
     while waiting:
-        # What is done within seconds is committed together: commits are what a driver can do least of.
+        # Tasks that finish within seconds are committed together, because commits limit the driver.
         together = min(len(waiting), _TOGETHER)
         ready, _ = ray.wait(list(waiting), num_returns=together, timeout=_SECONDS)
         done = [(waiting.pop(reference), reference) for reference in ready]
@@ -58,7 +58,7 @@ def work_on_cluster(
                 ray.cancel(other, force=True)
             raise SourceError(
                 f"a task on the cluster failed: {_first_line(failure)}",
-                hint="the lake is right, if not complete: run tbq sync again; --engine local does without Ray",
+                hint="the lake is intact but incomplete: run tbq sync again; --engine local works without Ray",
                 code="ray",
             ) from failure
         if done:
@@ -77,7 +77,7 @@ def started() -> Any:
 
 
 def share_bytes(ray: Any, runs: Sequence[Run]) -> int:
-    """How many bytes a task gets: all CPUs have some, and none has too much."""
+    """Bytes per task: every CPU gets some, and no task gets too many."""
     total = sum(map(bytes_of, runs))
     cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
     return max(1, min(TASK_BYTES, total // (_TASKS * cpus)))

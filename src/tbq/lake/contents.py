@@ -1,4 +1,4 @@
-"""What a lake has: its tables, opened and read when somebody asks for them, and its runs."""
+"""The contents of a lake: its tables, opened on first use, and its runs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ if TYPE_CHECKING:
 
 
 class Contents:
-    """The tables of a lake, each as it is when it is first asked for."""
+    """The tables of a lake, each as of its first use."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._there = set(place.folders())
+        self._folders = set(place.folders())
         self._tables: dict[str, Snapshot] = {}
 
     def table(self, kind: str) -> Snapshot:
         """One of the tables."""
         if kind not in self._tables:
             self._tables[kind] = (
-                snapshot(self._place, kind) if kind in self._there else Snapshot(self._place, kind, False, [])
+                snapshot(self._place, kind)
+                if kind in self._folders
+                else Snapshot(self._place, kind, False, [])
             )
         return self._tables[kind]
 
@@ -42,7 +44,7 @@ class Contents:
 
     @cached_property
     def runs(self) -> dict[str, tuple[int, float | None]]:
-        """Of each run the bytes of its files, and when it began."""
+        """The total bytes of each run's files, and when the run began."""
         table = scan.rows(self.table("runs"), ["run", "bytes", "first_wall_time"])
         columns = (table[name].to_pylist() for name in ("bytes", "first_wall_time"))
         return dict(zip(values_of(table["run"]), zip(*columns, strict=True), strict=True))
@@ -54,7 +56,7 @@ class Contents:
 
     @cached_property
     def tags_and_kinds(self) -> pa.Table:
-        """Runs, tags and kinds in any order, with those that restarts left no rows of: enough to know what there is."""
+        """Runs, tags and kinds in any order, including those that restarts left without rows."""
         import pyarrow as pa
 
         every = scan.rows(self.table("tags"), ["run", "tag", "kind"], ordered=False)
@@ -62,7 +64,7 @@ class Contents:
 
     @cached_property
     def dropped(self) -> pa.Table:
-        """Runs, tags and kinds that restarts left no rows of."""
+        """Runs, tags and kinds that restarts left without rows."""
         return scan.rows(self.table(DROPPED), ["run", "tag", "kind"])
 
     @cached_property
@@ -76,7 +78,7 @@ class Contents:
 
 
 class Runs(Sequence[Run]):
-    """The runs of a lake, looked up when somebody asks for them: one tag of all runs is read without."""
+    """The runs of a lake, read on first use. Reading one tag of all runs does not need them."""
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
@@ -93,7 +95,7 @@ class Runs(Sequence[Run]):
 
 
 class Began(Mapping[str, float]):
-    """When each run began, looked up when somebody asks."""
+    """The start time of each run, read on first use."""
 
     def __init__(self, contents: Contents) -> None:
         self._contents = contents
@@ -112,7 +114,7 @@ class Began(Mapping[str, float]):
 
 
 class Files(Sequence[str]):
-    """The event files of a run, looked up when somebody asks for them."""
+    """The event files of a run, read on first use."""
 
     def __init__(self, contents: Contents, run: str) -> None:
         self._contents, self._run = contents, run

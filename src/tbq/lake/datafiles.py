@@ -1,4 +1,4 @@
-"""The data files of tables: Parquet, sorted by tag and run, with the statistics that readers skip files by."""
+"""The data files of tables: Parquet, sorted by tag and run, with statistics that let readers skip files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from tbq.export.parquet import Stretches
     from tbq.lake.place import Place
 
-#: Rows of a file at most; overviews are rewritten where runs grow, so their files are smaller.
+#: Most rows of a file. Overviews are rewritten when runs grow, so their files are smaller.
 MOST_ROWS = 1 << 24
 OVERVIEW_ROWS = 1 << 14
-#: Bytes of values of a file, about: what is in memory while it is written.
+#: Approximate bytes of values per file: so much is in memory while a file is written.
 MOST_BYTES = 1 << 28
-# Columns of numbers are as small by LZ4 after their encodings, and are read in half the time.
+# With LZ4 after their encodings, columns of numbers are as small, and are read in half the time.
 _CODECS = {"scalars": "lz4"}
 _LONGEST = 200  # characters of a name in the statistics
 
 
 class DataFile(NamedTuple):
-    """A file that was written, or is part of a table: what its Add action says."""
+    """A data file, written or already part of a table, as its Add action describes it."""
 
     path: str  # below the table
     size: int
@@ -38,7 +38,7 @@ class DataFile(NamedTuple):
 
 
 def write_files(place: Place, kind: str, table: pa.Table) -> list[DataFile]:
-    """Write rows as new data files of a table; they count once they are committed."""
+    """Write rows as new data files of a table. They are part of the table once they are committed."""
     return [_write(place, kind, part) for part in _parts(table) if len(part)]
 
 
@@ -48,14 +48,14 @@ def read_file(place: Place, kind: str, path: str) -> pa.Table:
 
     with reading(place, kind, path):
         table = pq.ParquetFile(in_arrow(place.read(f"{kind}/{path}"))).read()
-        # Others may have written views of text, of which codes cannot be made at once.
+        # Another program may have written string views, which cannot be cast to codes directly.
         plain = delta_schema(kind)
         return table.select(plain.names).cast(plain).cast(lake_schema(kind))
 
 
 @contextlib.contextmanager
 def reading(place: Place, kind: str, path: str) -> Iterator[None]:
-    """Say in words that a data file is gone or damaged."""
+    """Turn the errors of a missing or damaged data file into a SourceError with a hint."""
     import pyarrow as pa
 
     try:
@@ -66,14 +66,14 @@ def reading(place: Place, kind: str, path: str) -> Iterator[None]:
             "this data file of the lake is gone" if gone else "this data file of the lake is damaged",
             path=f"{place.table(kind)}/{path}",
             hint="if it was deleted after a sync with a short --retention, open the lake again; "
-            f"else delete the folder {kind} of the lake: the next tbq sync makes that table anew",
+            f"else delete the folder {kind} of the lake: the next tbq sync recreates that table",
             code="lake",
         ) from failure
 
 
 def _parts(table: pa.Table) -> Iterator[pa.Table]:
-    """The rows, which are ordered by run, in parts that are one file each. They end where a run does, if that is
-    possible: then a reader need not sort what it has of several files."""
+    """Split rows, which are ordered by run, into one part per file. A part ends at the end of a run if possible, so
+    that a reader need not sort the rows of several files."""
     import numpy as np
 
     from tbq.columns.codes import codes_of
@@ -96,7 +96,7 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
-    """One file. Rows with the same labels are ordered by their number already."""
+    """Write one file. Rows with the same labels are already ordered by their number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -119,7 +119,7 @@ def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
 
 
 class _MeasuredStream:
-    """A stream that knows how many bytes were written to it."""
+    """A stream that counts the bytes written to it."""
 
     closed = False
 
@@ -151,7 +151,7 @@ class _MeasuredStream:
 
 
 def _statistics(stretches: Stretches) -> dict[str, Any]:
-    """The number of rows, and the least and largest run, tag and step."""
+    """The number of rows, and the smallest and largest run, tag and step."""
     import numpy as np
     import pyarrow as pa
 
@@ -177,7 +177,7 @@ def _statistics(stretches: Stretches) -> dict[str, Any]:
 
 
 def _rounded_up(name: str) -> str:
-    """A name, or a short one that is not less: readers take a bound that is missing for a column of nulls.
+    """The name, or a shorter one that sorts after it: readers take a missing bound for a column of nulls.
 
     >>> _rounded_up("a" * 300) == "a" * (_LONGEST - 1) + "b"
     True
@@ -185,18 +185,18 @@ def _rounded_up(name: str) -> str:
     if len(name) <= _LONGEST:
         return name
     short = name[:_LONGEST].rstrip("\U0010ffff")
-    if not short:  # no name is larger but one that begins with it
+    if not short:  # only names that begin with it sort after it
         return name
     after = ord(short[-1]) + 1
     return short[:-1] + chr(0xE000 if 0xD800 <= after < 0xE000 else after)
 
 
 def add_actions(files: Sequence[DataFile], data_change: bool = True) -> list[Any]:
-    """The actions that make files part of a table."""
+    """The actions that add files to a table."""
     from deltalake.transaction import AddAction
 
     now = int(time.time() * 1000)
-    # Not as ASCII: readers in Rust take a pair of surrogates (\\ud842\\udfb7) for another character than it is.
+    # Not as ASCII: readers in Rust decode a pair of surrogates (\\ud842\\udfb7) to the wrong character.
     stats = [json.dumps(file.stats, ensure_ascii=False) for file in files]
     return [
         AddAction(file.path, file.size, {}, now, data_change, text)
@@ -205,7 +205,7 @@ def add_actions(files: Sequence[DataFile], data_change: bool = True) -> list[Any
 
 
 def remove_actions(files: Sequence[DataFile], data_change: bool = True) -> list[Any]:
-    """The actions that take files out of a table."""
+    """The actions that remove files from a table."""
     from deltalake.transaction import RemoveAction
 
     now = int(time.time() * 1000)

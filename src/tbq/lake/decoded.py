@@ -1,4 +1,4 @@
-"""Runs as the rows of a lake: every table with the file and number of each row, and what a later read goes on with."""
+"""Decodes runs to the rows of a lake: each row with its file and number, and each run with the state to resume from."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LakeSelection:
-    """What of the log a lake has."""
+    """The part of the log that a lake contains."""
 
     tag: Selection
     kinds: tuple[str, ...]  # tables of values
@@ -45,7 +45,7 @@ class LakeSelection:
 
     @property
     def core_kinds(self) -> list[str]:
-        """What the core calls the values of these tables."""
+        """The core's names for the values of these tables."""
         from tbq import _core
 
         names = [kind if kind == "scalars" else _core.kind_of_table(kind) for kind in self.kinds]
@@ -54,13 +54,13 @@ class LakeSelection:
 
 @dataclass
 class Decoded:
-    """The rows of some runs by table, and for each run what a later read goes on with."""
+    """The rows of some runs by table, and for each run the state that a later read resumes from."""
 
     tables: dict[str, list[pa.Table]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
-    #: run → the files of it that could not be read, by their place among its files
+    #: run → the indices of those of its files that could not be read
     unread: dict[str, list[int]] = field(default_factory=dict)
-    #: run → why it was left out: a file that a lake has rows of could not be read
+    #: run → why it was left out: the lake has rows of a file that could not be read now
     kept: dict[str, list[Problem]] = field(default_factory=dict)
     rows: int = 0
 
@@ -72,7 +72,7 @@ class Decoded:
                 self.rows += len(table)
 
     def drop(self, runs: Collection[str]) -> None:
-        """Forget runs."""
+        """Remove the rows and states of runs."""
         tables, self.tables, self.rows = self.tables, {}, 0
         for kind, parts in tables.items():
             for part in parts:
@@ -93,10 +93,10 @@ def decode_runs(
     progress: Progress | None = None,
     had: Mapping[str, Collection[str]] | None = None,
 ) -> Decoded:
-    """Decode whole runs.
+    """Decode runs from their start.
 
-    `had` names the files of runs that a lake has read to their end. If one of those cannot be read now, its run is left
-    out: what the lake has of it is better than what there is.
+    `had` names the files, by run, that the lake has read to their end before. If such a file cannot be read now, its
+    run is left out: the rows in the lake are better than the readable rest.
     """
     out = Decoded()
     if not runs:
@@ -127,10 +127,10 @@ def decode_runs(
 
 
 def _failed(problem: Problem, unpacked: Unpacked) -> bool:
-    """Whether a problem is of reading, not of what was read: it may pass although the file stays as it is."""
+    """Whether reading failed, rather than the content being bad: it may succeed later without a change of the file."""
     if problem.code == "unpacking":
         return any(origin(os.fsdecode(path)) == problem.path for path in unpacked.interrupted)
-    # Values were verified before they are made, so one that cannot be made could not be read again.
+    # Values are verified before they are decoded, so a value that cannot be decoded could not be read a second time.
     return problem.code in ("unreadable", "read_failed") or (
         problem.code == "bad_payload" and problem.tag is not None
     )
@@ -139,7 +139,7 @@ def _failed(problem: Problem, unpacked: Unpacked) -> bool:
 def _leave_out(
     out: Decoded, runs: Sequence[Run], failures: Sequence[Problem], had: Mapping[str, Collection[str]]
 ) -> None:
-    """Note the files that could not be read, and leave out the runs that had them."""
+    """Note the files that could not be read, and leave out runs if the lake has rows of such a file."""
     by_run: dict[str, list[Problem]] = {}
     for problem in failures:
         if problem.run is not None and problem.path is not None:
@@ -162,10 +162,10 @@ def _several(sessions: pa.Table, runs: int) -> set[int]:
 
 
 def count_rows(kind: str, table: pa.Table, names: Sequence[str], next_rows: Sequence[dict[str, int]]) -> None:
-    """Note the number that the next row of each run would have, if it came in the last session that has rows."""
+    """Note the number of each run's next row, assuming that it belongs to the last session with rows."""
     codes, run_names = codes_of(table["run"])
     after = np.zeros(len(run_names), np.int64)
-    # A number is left out, as between values that nothing else tells apart.
+    # Leave a gap of one, as between two values that only a gap tells apart.
     np.maximum.at(after, codes, numbers(table[ROW]) + 2)
     places = {name: index for index, name in enumerate(names)}
     for name, number in zip(run_names.to_pylist(), after.tolist(), strict=True):
@@ -182,9 +182,9 @@ def _overviews(
     split: set[int],
     selected: LakeSelection,
 ) -> list[Problem]:
-    """Add the rows of the tables about the log; the problems among them.
+    """Add the rows of the tables about the log; returns the problems.
 
-    Runs with restarts are counted again, by the policy that tables follow.
+    Runs with restarts are counted a second time, under the policy that the tables follow.
     """
     problems = list(reader.problems)
     parts = [_without(series, split)]
@@ -205,7 +205,7 @@ def _overviews(
         ]
     )
     assert together.schema.field("run").type == label
-    if not selected.tag.everything:  # of other tags it is told that they are there, not how much of them
+    if not selected.tag.everything:  # the core lists tags that are not selected, too
         together = together.filter(
             pa.array([selected.tag.matches(tag) for tag in values_of(together["tag"])], pa.bool_())
         )
@@ -232,7 +232,7 @@ def _relabelled(column: pa.ChunkedArray, names: pa.Array) -> pa.ChunkedArray:
 
 
 def _without(series: pa.Table, split: set[int]) -> pa.Table:
-    """What was seen of the runs that have one session."""
+    """The series of the runs with one session."""
     if not split:
         return series
     codes = series["run"].combine_chunks().indices.to_numpy()

@@ -1,4 +1,4 @@
-"""What a lake looks like: its tables and their columns, and the file that says whose it is."""
+"""The layout of a lake: its tables, their columns, and the configuration file that marks a folder as a lake."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
     from tbq.lake.place import Place
 
-#: The version of the layout; a lake of another one is refused.
+#: The version of the layout. tbq refuses lakes of other versions.
 VERSION = 1
-#: The id of our transactions in the tables.
+#: The application id of tbq's transactions in the tables.
 APP = "tbq"
-#: Where everything but the tables lies.
+#: The folder of everything but the tables.
 OWN = "_tbq"
 CONFIG = LAKE
 
 #: The tables about the log itself. They are committed last.
 OVERVIEWS = ("tags", "files", "problems", "runs")
-#: Every table that a lake may have beside the next one; one without rows is not made.
+#: Every table that a lake may have besides `DROPPED`. A table without rows is not created.
 TABLES = (*(kind for kind in KINDS if kind in SERIES), *OVERVIEWS)
-#: The tags of which restarts left no rows. A log knows them: who asks for one gets an empty table, not an error.
+#: The tags that restarts left without rows. They exist in the log, so selecting one gives an empty table, not an error.
 DROPPED = "dropped_tags"
 
-#: The tables of which several rows may be one value.
+#: The tables in which one value may have several rows.
 SEVERAL = frozenset(
     (
         "images",
@@ -47,8 +47,8 @@ SEVERAL = frozenset(
     )
 )
 
-#: The columns that tables of a lake have beside their own: the event file of a row, and a number that orders the rows
-#: of a run and tag as they were logged.
+#: The extra columns of a lake's tables: the event file of a row, and a number that orders the rows of a run and tag as
+#: they were logged.
 SOURCE, ROW = "source", "row"
 
 
@@ -70,7 +70,7 @@ def lake_schema(kind: str) -> pa.Schema:
 
 @cache
 def delta_schema(kind: str) -> pa.Schema:
-    """The same in the types that Delta has."""
+    """The columns of a table in Delta's types."""
     import pyarrow as pa
 
     def plain(kind: pa.DataType) -> pa.DataType:
@@ -82,7 +82,7 @@ def delta_schema(kind: str) -> pa.Schema:
 
 
 def read_config(place: Place) -> dict[str, Any] | None:
-    """What the lake says of itself; None if there is no lake. Raises if it is of another version."""
+    """The lake's configuration; None if there is no lake. Raises if the lake has another version."""
     try:
         text = place.read(CONFIG)
     except FileNotFoundError:
@@ -94,63 +94,62 @@ def read_config(place: Place) -> dict[str, Any] | None:
         raise SourceError(
             f"is not a lake that tbq can read: {CONFIG} is damaged",
             path=place.url,
-            hint="make a new one: tbq sync LOGDIR OTHER",
+            hint="create a new one: tbq sync LOGDIR OTHER",
             code="lake",
         ) from None
     if version != VERSION:
         raise SourceError(
             f"is a lake of version {version!r}; this tbq reads version {VERSION}",
             path=place.url,
-            hint="use the tbq that made it, or make a new one: tbq sync LOGDIR OTHER",
+            hint="use the tbq that created it, or create a new one: tbq sync LOGDIR OTHER",
             code="lake",
         )
     return dict(config)
 
 
 def make_config(place: Place, config: dict[str, Any]) -> None:
-    """Begin a lake, in a place where nothing is."""
+    """Create a lake in an empty place."""
     refuse_others(place, place.folders())
     place.create(CONFIG, json.dumps({"tbq_lake": VERSION, **config}, indent=1).encode())
 
 
 def refuse_others(place: Place, names: Sequence[str]) -> None:
-    """Raise if a place has something in it that is not ours."""
+    """Raise if a place has anything that tbq did not create."""
     from tbq.source.walk import is_event_file
 
-    there = [name for name in names if name != OWN]
-    if not there:
+    foreign = [name for name in names if name != OWN]
+    if not foreign:
         return
-    if any(map(is_event_file, there)):
+    if any(map(is_event_file, foreign)):
         what, hint = "is a log directory: it has event files", "name another folder for the lake"
-    elif "_delta_log" in there:
+    elif "_delta_log" in foreign:
         what, hint = "is a Delta table, not a lake of tbq", "name the folder above it, or another one"
     else:
-        named = ", ".join(shown_path(name) for name in there[:3])
+        named = ", ".join(shown_path(name) for name in foreign[:3])
         what, hint = f"is neither empty nor a lake of tbq: it has {named}", "name a new folder for the lake"
     raise OutputError(what, path=place.url, hint=hint, code="lake")
 
 
 def check_config(place: Place, config: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """Raise if a lake was made from other paths, or of another selection."""
+    """Raise if a lake was created from other paths, or with another selection."""
     sources = repr(config.get("sources"))
     if without_secrets(sources) != sources:
         raise UsageError(
-            "this lake holds a password, as those that older versions of tbq made of such URLs do",
+            "this lake holds a password: an older version of tbq stored the source's URL with it",
             path=place.url,
-            hint="delete it, then run tbq sync again: a new one holds none",
+            hint="delete the lake, then run tbq sync again: the new lake does not hold the password",
         )
     for name, value in wanted.items():
         if config.get(name) != value:
             raise UsageError(
                 f"this lake was made with {name}={config.get(name)!r}, not {value!r}",
                 path=place.url,
-                hint="sync into a lake of its own, or with what this one was made with",
+                hint="sync into another lake, or use the settings that this lake was made with",
             )
 
 
 def check_table(kind: str, fields: Iterable[dict[str, Any]], url: str) -> None:
-    """Raise if a table has other columns than ours, or types that ours cannot be made of; fields are those of a Delta
-    schema."""
+    """Raise if a table has other columns than tbq's, or types that tbq cannot convert. `fields` is a Delta schema's."""
     types = {field["name"]: field["type"] for field in fields}
     found, want = list(types), delta_schema(kind).names
     if found != want:
@@ -163,14 +162,14 @@ def check_table(kind: str, fields: Iterable[dict[str, Any]], url: str) -> None:
     raise SourceError(
         f"is not a table of this lake: it has {what}",
         path=url,
-        hint="somebody else wrote it: move it away, then run tbq sync again",
+        hint="another program wrote it: move it away, then run tbq sync again",
         code="lake",
     )
 
 
 @cache
 def _readable(kind: str) -> dict[str, tuple[str, ...]]:
-    """The types of Delta that columns can be read from; lists and the like are not looked into."""
+    """The Delta types that each column can be read from. Lists and structs are not checked."""
     import pyarrow as pa
 
     integers = ("long", "integer", "short", "byte")

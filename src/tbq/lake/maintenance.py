@@ -1,4 +1,4 @@
-"""Small data files joined, and those that are not needed any more deleted."""
+"""Joins small data files, and deletes data files that are no longer needed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from tbq.errors import OutputError
 from tbq.lake.datafiles import DataFile, read_file
 from tbq.lake.order import in_log_order, labels_of
-from tbq.lake.tables import ConflictError, LakeTable, look
+from tbq.lake.tables import ConflictError, LakeTable, open_tables
 
 if TYPE_CHECKING:
     from tbq.lake.place import Place
 
-#: A table with this many small files is compacted without being asked.
+#: A table with this many small files is compacted automatically.
 SEVERAL = 32
-#: Files below this size are small; they are joined to files of about the second size.
+#: Files below the first size are small. They are joined into files of about the second size.
 SMALL_BYTES = 1 << 24
 JOINED_BYTES = 1 << 26
 #: How long a sync may take between writing a data file and committing it.
@@ -23,11 +23,11 @@ UNCOMMITTED_HOURS = 1
 
 
 def maintain(place: Place, compact: bool | None, retention: float, changed: bool) -> None:
-    """Compact tables that have many small files, or all of them if `compact`; vacuum if there may be something."""
+    """Compact tables with many small files, or every table if `compact`; then delete files that are not needed."""
     if compact is False or not (changed or compact):
         return
     rearranged = False
-    for table in look(place).values():
+    for table in open_tables(place).values():
         small = [file for file in table.files if file.size < SMALL_BYTES]
         if len(small) >= (2 if compact else SEVERAL):
             rearranged = join(table, small) or rearranged
@@ -36,7 +36,7 @@ def maintain(place: Place, compact: bool | None, retention: float, changed: bool
 
 
 def join(table: LakeTable, files: list[DataFile]) -> bool:
-    """Write the rows of files as fewer ones. A sync that commits meanwhile wins."""
+    """Write the rows of these files as fewer files. If a sync commits meanwhile, its commit wins."""
     import pyarrow as pa
 
     groups: list[list[DataFile]] = [[]]
@@ -64,14 +64,13 @@ def join(table: LakeTable, files: list[DataFile]) -> bool:
 
 
 def vacuum(place: Place, retention: float) -> int:
-    """Delete the data files that no version of the last `retention` hours has; how many there were.
+    """Delete the data files that no version of the last `retention` hours uses; returns their number.
 
-    A file that no version ever had may be that of a sync on another machine, which is about to commit it: it stays for
-    an hour in any case.
+    A sync on another machine may be about to commit a file that no version uses yet, so such a file stays for an hour.
     """
-    hours = math.ceil(retention)  # deltalake takes whole hours: rather more than was asked for than less
+    hours = math.ceil(retention)  # deltalake takes whole hours; keep files longer rather than shorter
     deleted = 0
-    for table in look(place).values():
+    for table in open_tables(place).values():
         if table.exists:
             if hours < UNCOMMITTED_HOURS:
                 deleted += _vacuum(table, hours, full=False)
@@ -80,17 +79,17 @@ def vacuum(place: Place, retention: float) -> int:
 
 
 def _vacuum(table: LakeTable, hours: int, full: bool) -> int:
-    """Delete the files that a version had; with `full` those that none had too. A sync that commits meanwhile wins."""
+    """Delete files that an old version used; with `full`, also files that no version used. A concurrent commit wins."""
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     try:
         return len(table.delta.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=full))
     except CommitFailedError:
-        return 0  # it is done by whoever comes next
+        return 0  # the next sync does it
     except (DeltaError, OSError) as failure:
         raise OutputError(
-            f"data files that are not needed any more cannot be deleted: {failure}",
+            f"data files that are no longer needed cannot be deleted: {failure}",
             path=table.place.table(table.kind),
-            hint="the lake is right; run tbq sync --compact again once there is permission",
+            hint="the lake is intact; run tbq sync --compact again once you have permission",
             code="lake",
         ) from failure

@@ -13,9 +13,9 @@ from tbq.storage import Storage
 
 
 def open(lake: str | os.PathLike[str], *, storage: Storage | None = None) -> LogDir:  # noqa: A001
-    """Open a lake; everything that a `LogDir` can do is answered by its tables. `tbq.open` knows lakes too.
+    """Open a lake as a `LogDir` that reads from the lake's tables. `tbq.open` opens lakes too.
 
-    What it gives is the lake as it was when each table was first asked for.
+    Each table is read as of the first time it is needed.
 
     >>> done = tbq.lake.sync("runs", "lake")
     >>> tbq.lake.open("lake").scalars(tag="val/loss").shape
@@ -23,12 +23,14 @@ def open(lake: str | os.PathLike[str], *, storage: Storage | None = None) -> Log
     """
     place = place_of(lake, storage)
     if read_config(place) is None:
-        raise SourceError("is not a lake", path=place.url, hint="tbq sync LOGDIR LAKE makes one", code="lake")
+        raise SourceError(
+            "is not a lake", path=place.url, hint="tbq sync LOGDIR LAKE creates one", code="lake"
+        )
     return open_place(place)
 
 
 def open_place(place: Place) -> LogDir:
-    """Open the lake at a place where one is."""
+    """Open the lake at this place, which must have one."""
     from tbq.lake.reader import LakeReader
 
     return LogDir(LakeReader(place), partial(open_place, place))

@@ -1,4 +1,4 @@
-"""The order of rows: in a log by run, then by tag, as they were logged; in a data file by tag, then by run."""
+"""The order of rows: in a log by run, tag, and order of logging; in a data file by tag, then by run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def file_order(kind: str) -> tuple[str, ...]:
 
 
 def in_log_order(table: pa.Table, labels: Sequence[str]) -> pa.Table:
-    """The rows sorted by labels, and by their number if the table has that; what is in order already is not copied.
+    """The rows sorted by labels, and by their number if the table has that column. A sorted table is not copied.
 
-    Rows with the same labels are in order already if the table has no number.
+    If the table has no number, rows with the same labels must already be in order.
     """
     if len(table) < 2:
         return table
@@ -48,12 +48,12 @@ def in_log_order(table: pa.Table, labels: Sequence[str]) -> pa.Table:
         rows = np.arange(len(table)) + np.repeat(starts[order] - (ends - lengths), lengths)
     if ROW in table.column_names:
         number = numbers(table[ROW])
-        placed = number if rows is None else number[rows]
+        ordered = number if rows is None else number[rows]
         same = np.ones(len(table) - 1, bool)
         for rank in ranks:
             of_row = rank if rows is None else rank[rows]
             same &= of_row[1:] == of_row[:-1]
-        if bool((same & (placed[1:] < placed[:-1])).any()):
+        if bool((same & (ordered[1:] < ordered[:-1])).any()):
             rows = np.lexsort([number, *reversed(ranks)])
     return table if rows is None else table.take(pa.array(rows))
 
@@ -64,7 +64,7 @@ def _ranks(table: pa.Table, name: str) -> Any:
 
 
 def tag_order(names: pa.Array) -> Any:
-    """The rank of each tag: they are ordered by their bytes, which are not always those of the name that is shown."""
+    """The rank of each tag. Tags are ordered by their raw bytes, which may differ from those of the shown name."""
     from tbq import _core
 
     texts = names.to_pylist()

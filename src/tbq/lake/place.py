@@ -18,26 +18,26 @@ from tbq.storage import Storage
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# In a URL: escapes, which are unquoted; control characters, which are left out; what is not Unicode.
+# What a URL changes: escapes, which are decoded; control characters, which are dropped; lone surrogates.
 _MEANT_OTHERWISE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\ud800-\udfff]")
 _WAIT = 0.05  # seconds between two attempts to take the lock
 
 
 class Entry(NamedTuple):
-    """A file of a lake: its name in its folder, and when it was written."""
+    """A file of a lake: its name in its folder, and the time of its last change."""
 
     name: str
     modified: float
 
 
 class Place(ABC):
-    """What a lake needs of the storage below it. Keys are relative to `url`, with `/` between their parts."""
+    """The storage operations that a lake needs. Keys are relative to `url`, with `/` between their parts."""
 
-    #: the address of the lake, as deltalake takes it
+    #: the address of the lake, in deltalake's form
     url: str
-    #: the options of the object store, as deltalake takes them
+    #: the options of the object store, in deltalake's form
     options: dict[str, str]
-    #: how many files are worth being read at a time
+    #: how many files to read at a time
     readers = 1
 
     def table(self, name: str) -> str:
@@ -46,19 +46,19 @@ class Place(ABC):
 
     @abstractmethod
     def read(self, key: str) -> bytes:
-        """The bytes of a file; FileNotFoundError if there is none."""
+        """The bytes of a file; raises FileNotFoundError if it does not exist."""
 
     @abstractmethod
     def source(self, key: str, size: int) -> Any:
-        """A file of so many bytes, as pyarrow reads it; FileNotFoundError if there is none."""
+        """A file of `size` bytes for pyarrow to read; raises FileNotFoundError if it does not exist."""
 
     @abstractmethod
     def create(self, key: str, data: bytes) -> bool:
-        """Write a file that does not exist yet, all of it or nothing; false if it exists."""
+        """Create a file, completely or not at all; returns False if it already exists."""
 
     @abstractmethod
     def write(self, key: str) -> contextlib.AbstractContextManager[IO[bytes]]:
-        """A new file to write to; it counts only once it is committed, so half of it may be left behind."""
+        """A new file to write to. A partial file may remain: only a commit makes it part of a table."""
 
     @abstractmethod
     def size(self, key: str) -> int:
@@ -66,28 +66,28 @@ class Place(ABC):
 
     @abstractmethod
     def entries(self, folder: str) -> list[Entry]:
-        """The files of a folder; none if it does not exist."""
+        """The files of a folder; empty if it does not exist."""
 
     @abstractmethod
     def names(self, folder: str, after: str = "") -> list[str]:
-        """The names of the files of a folder that sort after this one; none if the folder does not exist."""
+        """The names in a folder that sort after the name `after`; empty if the folder does not exist."""
 
     @abstractmethod
     def folders(self) -> list[str]:
-        """The names of what lies at the top of the lake, folders and files alike; none if it does not exist."""
+        """The names of the folders and files at the top of the lake; empty if the lake does not exist."""
 
     @abstractmethod
     def delete(self, key: str) -> None:
-        """Delete a file; nothing happens if it is not there."""
+        """Delete a file, if it exists."""
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """While the block runs, other syncs of this machine wait. Commits are safe without it: it saves work."""
+        """While the block runs, other syncs on this machine wait. Commits are safe without it; it saves work."""
         yield
 
 
 class Local(Place):
-    """A folder of this machine."""
+    """A folder on this machine."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.url = os.path.abspath(os.path.expanduser(folder))
@@ -203,16 +203,16 @@ class Local(Place):
             raise OutputError(
                 f"cannot be written: {_reason(failure)}",
                 path=path,
-                hint="the lake is as it was; run tbq sync again once there is room and permission",
+                hint="the lake is unchanged; free some space or fix the permissions, then run tbq sync again",
                 code="lake",
             ) from failure
 
 
 def in_arrow(data: bytes) -> pa.BufferReader:
-    """Bytes as pyarrow reads them, in memory of its own.
+    """Copy bytes into Arrow's own memory, for pyarrow to read.
 
-    A thread of Arrow may be the last to let go of what it has read, even after the call returned. For memory of Python
-    it takes Python's lock to do so; while Python ends, that aborts the process (apache/arrow#34314).
+    An Arrow thread may release a buffer after the call that read it has returned. Releasing Python's memory takes the
+    GIL, which aborts the process while the interpreter shuts down (apache/arrow#34314).
     """
     import pyarrow as pa
 
@@ -239,7 +239,7 @@ def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Pl
 
 
 def can_be_lake(path: str) -> bool:
-    """Whether deltalake looks there for a lake of this name: it makes a URL of it, in which characters mean others.
+    """Whether deltalake opens exactly this path: it turns the path into a URL, which changes some characters.
 
     >>> can_be_lake("s3://bucket/my runs"), can_be_lake("s3://bucket/my%20runs")
     (True, False)
@@ -259,14 +259,14 @@ def can_be_lake(path: str) -> bool:
 
 def _unreachable(path: str, without: str) -> UsageError:
     return UsageError(
-        "cannot be a lake: deltalake takes this name for another one",
+        "cannot be a lake: deltalake would open another path",
         path=path,
         hint=f"name a folder without {without}",
     )
 
 
 def _settle(file: IO[bytes]) -> None:
-    """Have the bytes on the disk before anything points to them."""
+    """Flush the bytes to disk before anything refers to them."""
     file.flush()
     os.fsync(file.fileno())
 

@@ -1,4 +1,4 @@
-"""What a sync has to do: the runs that are new, grown, changed or gone since a position."""
+"""Plans a sync: finds the runs that are new, grown, changed or gone since a position."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from tbq.lake.tables import LakeTable
     from tbq.source import Run
 
-#: Noted beside the stamps of a run if its last record is unfinished: that is a loss once nobody writes it any more.
+#: A note beside a run's stamps: its last record is unfinished. That is a loss once the file is no longer written.
 UNFINISHED = "unfinished"
-#: Noted with the places of the files that could not be read: they may be readable later, although they are the same.
+#: A note with the indices of files that could not be read. They may become readable without changing.
 UNREAD = "unread:"
 _PIECE = 1 << 20
 
 
 @dataclass
 class Plan:
-    """Runs by what became of them. `stamps` has those of all runs that changed, as they were before reading."""
+    """Runs by what happened to them. `stamps` has the stamps of all changed runs, taken before reading."""
 
     added: list[Run] = field(default_factory=list)
     grown: list[Grown] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Plan:
 
 
 def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
-    """Compare the files of runs with what they were."""
+    """Compare the files of runs with their stamps in the position."""
     out = Plan()
     candidates: list[Grown] = []
     growing = Growing()
@@ -71,17 +71,17 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
         else:
             out.replaced.append(each.run)
     if not keep_gone:
-        there = {run.name for run in runs}
+        existing = {run.name for run in runs}
         out.gone = [
             name
             for name, stamps in position.stamps.items()
-            if name not in there and _is_gone(notes_in(stamps)[0])
+            if name not in existing and _is_gone(notes_in(stamps)[0])
         ]
     return out
 
 
 def _is_due(run: Run, notes: Sequence[str], growing: Growing) -> bool:
-    """Whether a run is to be read again although its files are as they were."""
+    """Whether a run must be read again although its files have not changed."""
     for note in notes:
         if note == UNFINISHED and not any(_grows(run, path, growing) for path in run.files):
             return True
@@ -93,7 +93,7 @@ def _is_due(run: Run, notes: Sequence[str], growing: Growing) -> bool:
 
 
 def _is_readable(run: Run, path: str) -> bool:
-    """Whether a file can be read to its end; an object, whether it can be fetched."""
+    """Whether a file can be read to its end, or an object can be fetched."""
     try:
         if run.remote is not None and is_remote(path):
             run.remote.fetch([path])
@@ -112,8 +112,8 @@ def _is_readable(run: Run, path: str) -> bool:
 
 
 def _is_gone(stamps: str) -> bool:
-    """Whether the files of a run that was not found are gone. A link or a pattern may lead to a directory that cannot
-    be read now, which looks as if nothing were there."""
+    """Whether the files of a run that was not listed are gone. If a link or a pattern leads to a directory that cannot
+    be read now, the run is not listed although it exists."""
     for stamp in stamps_in(stamps) if stamps else ():
         path = path_of(stamp)
         if is_remote(path):
@@ -128,29 +128,29 @@ def _is_gone(stamps: str) -> bool:
 
 
 def _grows(run: Run, path: str, growing: Growing) -> bool:
-    """Whether a file is still being written; an object, whether it was written within minutes."""
+    """Whether a file is still being written, or an object was written within the last minutes."""
     version = run.remote.objects.get(path) if run.remote is not None else None
     return growing(path) if version is None else growing.now - version.modified < RECENT
 
 
 def standing(place: Place, tables: Mapping[str, LakeTable]) -> tuple[Position, bool]:
-    """The position that the tables stand at, and whether all of them do.
+    """The tables' newest position, and whether all tables are at it.
 
-    If a sync was stopped between its commits, some tables stand at an older one. The runs that differ are forgotten:
-    they are read from the start, and replace what tables have of them.
+    If a sync was stopped between its commits, some tables are at an older position. The runs that differ are forgotten:
+    they are read from the start, and replace their rows in the tables.
     """
     versions = {kind: table.version for kind, table in tables.items()}
     newest = max(versions.values())
     position = load(place, newest)
-    if position is None:  # somebody deleted it
+    if position is None:  # its file was deleted or is damaged
         position = Position(newest)
         position.forget(name for table in tables.values() for name in table.names("run"))
         return position, False
-    behind = [kind for kind, version in versions.items() if version != position.tables.get(kind, 0)]
-    if not behind:
+    outdated = [kind for kind, version in versions.items() if version != position.tables.get(kind, 0)]
+    if not outdated:
         return position, True
     complete = load(place, position.complete)
-    for kind in behind:
+    for kind in outdated:
         older = complete
         if older is None or older.tables.get(kind, 0) != versions[kind]:
             older = load(place, versions[kind]) if versions[kind] else None

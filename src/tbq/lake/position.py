@@ -1,7 +1,7 @@
-"""Positions: how far each run has been read. A table's last transaction names the one that its rows stand at.
+"""Positions: how far each run has been read. A table's last transaction names the position of its rows.
 
-A position is a chain of Parquet files, each with the runs that changed; of a run the newest entry counts. A file is
-written once, under a number that is taken once, before any table points to it.
+A position is a chain of Parquet files, each with the runs that changed; a run's newest entry is the valid one. A file
+is written once, under a number that is used once, before any table refers to it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ _FOLDER = f"{OWN}/positions"
 _META = b"tbq.position"
 _COLUMNS = ("run", "stamps", "state", "changed")
 _MOST_PARTS = 16  # files in a chain
-#: The rules by which records are rows: one more whenever the same records give other rows, so that runs are read anew.
+#: The version of the rules that turn records into rows. Increase it when the same records give other rows: then the
+#: next sync reads all runs again.
 RULES = 1
-_KEEP_SECONDS = 3600.0  # another sync may still be reading what it found
+_KEEP_SECONDS = 3600.0  # another sync may still be reading the file
 
 
 class RunChange(NamedTuple):
-    """What is new of a run: the stamps of its files (None: it is gone), and what a later read needs to go on."""
+    """A run's new entry: the stamps of its files (None: the run is gone), and the state to resume from."""
 
     stamps: str | None
     state: str = ""
@@ -40,13 +41,13 @@ class Position:
     """How far runs have been read, as of `version`."""
 
     version: int = 0
-    #: table → the version that its last transaction has, if it stands at this position
+    #: table → the version in its last transaction, if the table is at this position
     tables: dict[str, int] = field(default_factory=dict)
-    #: the last version at which all tables were known to stand
+    #: the last version that all tables are known to have reached
     complete: int = 0
-    #: the names that items of the selection of tags turned out to be, when the rows were read
+    #: the items of the tag selection that were names of tags when the rows were read
     known: list[str] = field(default_factory=list)
-    #: the rules that rows were made by; lakes had no number of them at first
+    #: the version of the rules that made the rows; the first lakes did not record it
     rules: int = RULES
     #: the files of the chain, oldest first
     parts: list[int] = field(default_factory=list)
@@ -57,18 +58,18 @@ class Position:
     _places: dict[str, tuple[pa.Table, int]] = field(default_factory=dict)
 
     def state(self, run: str) -> dict[str, Any] | None:
-        """What a later read of the run needs to go on; None if it must be read from the start."""
+        """The state that a later read of the run resumes from; None if it must be read from the start."""
         table, row = self._places[run]
         text = table["state"][row].as_py()
         return json.loads(text) if text else None
 
     def forget(self, runs: Iterable[str]) -> None:
-        """These runs are not known any more: they are read from the start, and replace what tables have of them."""
+        """Forget runs: the next sync reads them from the start and replaces their rows."""
         for run in runs:
             self.stamps[run] = ""
 
     def overlay(self, table: pa.Table) -> None:
-        """Let the entries of a file count instead of older ones."""
+        """Replace older entries by the entries of a file."""
         stamps, changed = table["stamps"].to_pylist(), table["changed"].to_pylist()
         for row, run in enumerate(table["run"].to_pylist()):
             if stamps[row] is None:
@@ -81,7 +82,7 @@ class Position:
 
 
 def load(place: Place, version: int) -> Position | None:
-    """The position of that number; None if a file of it is missing or damaged."""
+    """The position with that version; None if one of its files is missing or damaged."""
     if version == 0:
         return Position()
     head = _table(place, version)
@@ -102,7 +103,7 @@ def load(place: Place, version: int) -> Position | None:
 
 
 def next_version(place: Place, used: Iterable[int]) -> int:
-    """A number that no position has so far."""
+    """A version that no position has yet."""
     return max([0, *used, *_versions(place)]) + 1
 
 
@@ -114,7 +115,7 @@ def save(
     complete: int,
     changes: Mapping[str, RunChange],
 ) -> Position | None:
-    """Write a position: `base` with these changes. None if another sync took the number."""
+    """Write a position: `base` with these changes. None if another sync took the version first."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -157,7 +158,7 @@ def save(
 
 
 def clean(place: Place, keep: Iterable[int], now: float) -> None:
-    """Delete the files that no position in `keep` needs, unless they are so new that another sync may need them."""
+    """Delete the files that no position in `keep` needs, unless another sync may still need them."""
     needed = {part for version in keep if version for part in _parts(place, version)}
     newest = max(needed, default=0)
     for entry in place.entries(_FOLDER):
@@ -169,7 +170,7 @@ def clean(place: Place, keep: Iterable[int], now: float) -> None:
 
 
 def _parts(place: Place, version: int) -> list[int]:
-    """The files of a position; itself if it is missing or damaged."""
+    """The versions of a position's files; only its own if that file is missing or damaged."""
     head = _table(place, version, [])
     return [version] if head is None else [*json.loads(head.schema.metadata[_META])["parts"], version]
 

@@ -1,4 +1,4 @@
-"""A lake as a log: the reader that the stages before it ask, answered by the tables."""
+"""A lake as a log: a `Reader` that answers from the lake's tables instead of event files."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
 
 class LakeReader(Reader):
-    """Reads the tables of a lake as they are when each is first asked for."""
+    """Reads the tables of a lake, each as of its first use."""
 
     has_layers = True
 
     def __init__(self, place: Place) -> None:
         self.contents = Contents(place)
-        # As Reader has them, but each is a table that is read when somebody asks for it.
+        # The same attributes as in Reader, but read from a table on first use.
         self.found = Found([place.url], Runs(self.contents))  # type: ignore[arg-type]
         self.began = Began(self.contents)  # type: ignore[assignment]
         self.has_read = True
 
     @cached_property
     def unpacked(self) -> Unpacked:  # type: ignore[override]
-        """Nothing of a lake is packed as event files may be."""
+        """Unused: a lake has no compressed event files."""
         return Unpacked()
 
     @cached_property
     def problems(self) -> dict[Problem, None]:  # type: ignore[override]
-        """What the lake's table of problems has."""
+        """The rows of the lake's table of problems."""
         if not self.contents.table("problems").exists:
             return {}
         fields = schema("problems").names
@@ -57,7 +57,7 @@ class LakeReader(Reader):
         return list(self.contents.runs)
 
     def stored_overview(self, kind: str) -> pa.Table | None:
-        if kind == "projector":  # it is made of files beside the event files, which are not in a lake
+        if kind == "projector":  # it is read from files beside the event files, which a lake does not have
             return schema(kind).empty_table()
         return self.contents.overview(kind) if kind in OVERVIEWS else None
 
@@ -88,7 +88,7 @@ class LakeReader(Reader):
         return None
 
     def note(self, problems: Iterable[Problem], on_error: OnError) -> None:
-        """Whatever was found when values were read is in the lake already."""
+        """Does nothing: the lake already lists the problems of its values."""
 
     def scalars(self, result: Any, runs: Sequence[Run]) -> pa.Table:
         return result.scalars()
@@ -113,6 +113,6 @@ class LakeReader(Reader):
 def _refuse_policy(restarts: str) -> None:
     if restarts != "resume":
         raise UsageError(
-            f"restarts={restarts!r}: a lake has the rows that restarts='resume' keeps, and no others",
+            f"restarts={restarts!r}: a lake has only the rows that restarts='resume' keeps",
             hint="tbq.open(LOGDIR) reads the event files themselves",
         )

@@ -1,4 +1,4 @@
-"""What the core's `Result` answers, answered by the tables of a lake."""
+"""The interface of the core's `Result`, backed by the tables of a lake."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class LakeResult:
-    """What the core's `Result` answers, of some runs of a lake."""
+    """Offers the interface of the core's `Result` for some runs of a lake."""
 
     def __init__(self, contents: Contents, runs: Sequence[Run] | None, options: DecodeOptions) -> None:
-        """`runs` is None for all."""
+        """`runs=None` means all runs."""
         self._contents = contents
         self._runs = None if runs is None or len(runs) == len(contents.runs) else {run.name for run in runs}
         self._options = options
         self._values: dict[str, LakeValues] = {}
-        self._found: dict[str, list[str]] = {}  # kind → the tags asked for by name, if all of them were found
+        self._found: dict[str, list[str]] = {}  # kind → the tags selected by name, if all of them exist
 
     files: Sequence[Any] = ()
     file_count = 0
@@ -50,7 +50,7 @@ class LakeResult:
         return every if self._runs is None else having(every, "run", self._runs)
 
     def tags(self, kind: str) -> list[str]:
-        """The tags that have values of this kind, in order; or those that were asked for by name, if all were found."""
+        """The tags with values of this kind, sorted; or the tags selected by name, if all of them exist."""
         from tbq import _core
 
         return sorted(self._found.get(kind) or self._tags_of(kind), key=_core.raw_name)
@@ -72,7 +72,7 @@ class LakeResult:
         return list(names.take(pa.array(used)).to_pylist())
 
     def series(self, _runs: Sequence[str]) -> pa.Table:
-        """What was logged of each (run, tag, kind)."""
+        """One row per logged (run, tag, kind)."""
         from tbq.columns.rows import having
 
         dropped = self._contents.dropped
@@ -84,30 +84,30 @@ class LakeResult:
         return pa.concat_tables([self._tags, counted], promote_options="default").unify_dictionaries()
 
     def read(self, kind: str, columns: Sequence[str], **more: Any) -> pa.Table:
-        """Columns of a table, of the runs, tags and steps that were asked for."""
+        """Columns of a table, for the selected runs, tags and steps."""
         asked: dict[str, Any] = {"runs": self._runs, "steps": self._options.steps, **more}
         if "tags" not in asked:
             asked["tags"] = self._selected(kind)
         return scan.rows(self._contents.table(kind), columns, **asked)
 
     def _selected(self, kind: str) -> set[str] | None:
-        """The tags of a table that were asked for; None for all."""
+        """The selected tags of a table; None for all."""
         from tbq import _core
 
         selection: Selection = self._options.tag
         if selection.everything:
             return None
         of_kind = kind if kind == "scalars" else _core.kind_of_table(kind)
-        # As the core does, ask about tags of other kinds too: a selection may note which there are.
-        taken = {tag for tag in self._tags_of(None) if selection.matches(tag)}
-        return taken.intersection(self._tags_of(of_kind))
+        # Match tags of other kinds too, as the core does: a selection may record which tags exist.
+        matching = {tag for tag in self._tags_of(None) if selection.matches(tag)}
+        return matching.intersection(self._tags_of(of_kind))
 
     def scalars(self) -> pa.Table:
-        """The scalars, or those columns of them that were asked for."""
+        """The scalars, or their selected columns."""
         wanted = self._options.columns
         columns = [name for name in schema("scalars").names if wanted is None or name in wanted]
         named = self._options.tag.named
-        if named and "tag" in columns:  # what is found need not be looked up
+        if named and "tag" in columns:  # if all named tags have rows, the table of tags need not be read
             table = self.read("scalars", columns, tags=named)
             found = min(len(table), 1) if len(named) == 1 else len(names_in(table["tag"]))
             if found == len(named):
@@ -120,11 +120,11 @@ class LakeResult:
         return len(self.read("scalars", ["run"]))
 
     def sessions(self) -> pa.Table:
-        """A lake keeps the sessions of rows, not those without."""
+        """Empty: a lake has no table of sessions, only each row's session."""
         return pa.table({"run": pa.array([], pa.int64())})
 
     def segments(self) -> pa.Table:
-        """Where each session of each series of scalars begins: `series, session, first_step, first_wall_time`."""
+        """The start of each session of each series of scalars: `series, session, first_step, first_wall_time`."""
         table = self.read("scalars", ["run", "tag", "step", "wall_time", ROW])
         run, run_names = codes_of(table["run"])
         tag, tag_names = codes_of(table["tag"])
@@ -156,7 +156,7 @@ class LakeResult:
 
 
 class LakeValues:
-    """The values of one table: several rows of it may be one value."""
+    """The values of one table. A value may have several rows."""
 
     def __init__(self, result: LakeResult, kind: str) -> None:
         self._result, self._kind = result, kind
@@ -200,7 +200,7 @@ def _row_keys(table: pa.Table) -> Iterable[tuple[str, int]]:
 
 
 def _value_starts(table: pa.Table) -> Any:
-    """Which rows are the first of their value."""
+    """A mask of the first row of each value."""
     fresh = np.ones(len(table), bool)
     if len(table) < 2:
         return fresh
@@ -217,7 +217,7 @@ def _value_starts(table: pa.Table) -> Any:
 
 
 def _is_first(index: pa.ChunkedArray) -> Any:
-    """Where an index is that of the first row of a value: 0 in each of its dimensions, or there is none."""
+    """A mask of the indices of first rows: an index is 0 in each of its dimensions, or missing."""
     if pa.types.is_integer(index.type):
         return np.asarray(index.fill_null(0)) == 0
     return np.array([not any(each or ()) for each in index.to_pylist()], bool)

@@ -1,4 +1,4 @@
-"""Rows with the event file that they are from, and a number that orders them as they were logged."""
+"""Adds to each row its event file, and a number that orders rows as they were logged."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from tbq._core import Result
     from tbq.source import Run
 
-#: The number of a row is that of its session times this, plus its place among the rows of the run in that session. The
-#: rows of a value follow each other without a gap.
+#: The number of a row is the number of its session times this, plus its index among the run's rows in that session.
+#: Rows of the same value have consecutive numbers.
 SESSION = 1 << 40
 _NO_LIMIT = np.iinfo(np.int64).max
 
 
 class RowSource:
-    """Of each stored value of one kind: its session, and whether the restart policy keeps it."""
+    """For each stored value of one kind: its session, and whether the restart policy keeps it."""
 
     def __init__(self, result: Result, series: pa.Table, kind: str) -> None:
         segments = table_of(result.segments())
@@ -44,7 +44,7 @@ class RowSource:
         self.session = np.repeat(numbers(segments["session"])[chosen], self._counts)
 
     def kept(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of the values the policy keeps."""
+        """A mask of the values that the policy keeps."""
         limit = np.repeat(self._limits, self._counts)
         return np.asarray((limit == _NO_LIMIT) | (steps < limit))
 
@@ -59,7 +59,7 @@ def rows_of(
     split: set[int],
     first: Mapping[str, int] | None = None,
 ) -> Iterator[pa.Table]:
-    """The rows of a table with their file and number; `first` is the number of a run's first row, if it is not 0."""
+    """The rows of a table with their file and number. `first` has the number of a run's first row, if it is not 0."""
     from tbq import _core
 
     core_kind = kind if kind == "scalars" else _core.kind_of_table(kind)
@@ -84,7 +84,7 @@ def rows_of(
     keys = values.keys()
     assert len(keys) == len(source.session)
     kept = source.kept(numbers(keys["step"])) if split else np.ones(len(keys), bool)
-    # All values of a run are made together: the status of a session may stand in another session than its start.
+    # Decode all values of a run together: a session's status may be stored in another session than its start.
     table = values.arrow(None if kept.all() else np.flatnonzero(kept).tolist(), numbered=True)
     of_value = numbers(table[NUMBER])
     table = table.drop_columns([NUMBER])
@@ -93,8 +93,8 @@ def rows_of(
 
 
 def _gaps(table: pa.Table, of_value: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """How many numbers are left out before each row: one wherever a value follows another of the same tag, step and
-    time, which nothing else tells apart."""
+    """How many numbers are skipped before each row: one more between two values of the same tag, step and time, which
+    only the gap tells apart."""
     fresh = np.flatnonzero(of_value[1:] != of_value[:-1]) + 1
     run, tag = codes_of(table["run"])[0], codes_of(table["tag"])[0]
     step, wall = numbers(table["step"]), numbers(table["wall_time"]).view(np.int64)
@@ -139,7 +139,7 @@ def _numbered(
 
 
 def places_in(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The place of each row among those of its group.
+    """The index of each row within its group.
 
     >>> places_in(np.array([7, 7, 3, 7])).tolist()
     [0, 1, 0, 2]

@@ -1,4 +1,4 @@
-"""Rows out of a table of a lake: only the files, row groups and columns that may have what is asked for are read."""
+"""Reads rows from a lake's table, opening only the files, row groups and columns that may have them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 EVERY_STEP = (MIN_STEP, MAX_STEP)
 _UNKNOWN = (None, None)
-_FEW_ROWS = 1 << 18  # threads take longer to wake than to read so many
+_FEW_ROWS = 1 << 18  # up to this many, starting threads takes longer than reading
 
 
 @dataclass(frozen=True)
 class WantedRows:
-    """The rows that are asked for: those of these runs, tags and steps; None takes all."""
+    """The requested runs, tags and steps; None means all."""
 
     runs: Collection[str] | None = None
     tags: Collection[str] | None = None
@@ -37,17 +37,17 @@ class WantedRows:
 
     @cached_property
     def names(self) -> dict[str, Collection[str]]:
-        """The columns of labels that are asked for by name."""
+        """The columns of labels that are filtered by name."""
         both = {"run": self.runs, "tag": self.tags}
         return {column: names for column, names in both.items() if names is not None}
 
     @cached_property
     def bounded(self) -> list[str]:
-        """The columns whose least and largest values tell where such rows may be."""
+        """The columns whose bounds can exclude a file or row group."""
         return [*self.names, *(["step"] if self.steps != EVERY_STEP else [])]
 
     def may_be_in(self, bounds: dict[str, tuple[Any, Any]]) -> bool:
-        """Whether such rows may be where columns have these least and largest values."""
+        """Whether data with these bounds (smallest and largest value per column) may have such rows."""
         for column, names in self.names.items():
             least, largest = bounds.get(column, _UNKNOWN)
             if least is None or largest is None:
@@ -71,8 +71,8 @@ def rows(
     steps: tuple[int, int] = EVERY_STEP,
     ordered: bool = True,
 ) -> pa.Table:
-    """The rows of these runs, tags and steps (None: all), in the order of the log if `ordered`; `source` and `row` too
-    if they are named."""
+    """The rows of these runs, tags and steps (None: all), in log order if `ordered`. `columns` may also name `source`
+    and `row`."""
     asked = WantedRows(runs, tags, steps)
     files = [file for file in table.files if asked.may_be_in(_bounds_of_file(file))]
     wanted = list(lake_schema(table.kind).names if columns is None else columns)
@@ -85,7 +85,7 @@ def rows(
     apart = _by_run(files)
     if apart is not None:
         files = apart
-    # Files are sorted by tag, then by run: one tag of runs that lie in one file each is in the order of the log.
+    # Files are sorted by tag, then by run. If each run is in one file, the rows of one tag are already in log order.
     sort = ordered and not (apart is not None and (len(labels) == 1 or len(tags or ()) == 1))
     if sort:
         needed |= {*labels, ROW} if apart is None else set(labels)
@@ -102,7 +102,7 @@ def rows(
 
 
 def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
-    """Files in the order of their runs; None if a run may lie in several."""
+    """Files in the order of their runs; None if a run may be in several files."""
     if len(files) == 1:
         return list(files)
     known = [
@@ -118,7 +118,7 @@ def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
 def _read(
     table: Snapshot, asked: WantedRows, needed: Collection[str], labels: Sequence[str], file: DataFile
 ) -> pa.Table:
-    """The rows of a file that are asked for; ordered by `labels` if it was not sorted by us."""
+    """The requested rows of a file. Sorts them by `labels` if tbq did not sort the file."""
     import pyarrow.parquet as pq
 
     kind = table.kind
@@ -136,7 +136,7 @@ def _read(
             return _schema(kind, needed).empty_table()
         only = found.tag if "tag" in schema.names and len(schema) > 1 else None
         names = [name for name in schema.names if only is None or name != "tag"]
-        if many and not remote:  # then it pays that others fetch what is read next
+        if many and not remote:  # for many rows, reading ahead in other threads pays
             opened = pq.ParquetFile(source, metadata=opened.metadata, read_dictionary=every, pre_buffer=True)
         part = opened.read_row_groups(found.numbers, columns=names, use_threads=many)
     part = _matching(_typed(part, schema, {} if only is None else {"tag": only}), asked, only)
@@ -147,16 +147,16 @@ def _read(
 
 @dataclass(frozen=True)
 class _RowGroups:
-    """The row groups of a file that may have such rows, and what its end says of them."""
+    """The row groups of a file that may have the requested rows, as its footer describes them."""
 
     numbers: list[int]
     rows: int
-    sorted: bool  # as we sort files; others may have rearranged the table
-    tag: str | None  # the only one that they have
+    sorted: bool  # in tbq's order; another program may have rearranged the table
+    tag: str | None  # if they have only one
 
     @classmethod
     def of(cls, metadata: pq.FileMetaData, asked: WantedRows, order: Sequence[str]) -> _RowGroups:
-        """Look at the end of a file."""
+        """Choose row groups by a file's footer."""
         columns = metadata.schema
         places = {columns.column(i).path: i for i in range(metadata.num_columns)}
         looked = [(name, places[name]) for name in asked.bounded if name in places]
@@ -187,8 +187,7 @@ def _label_columns(kind: str) -> list[str]:
 
 
 def _typed(table: pa.Table, schema: pa.Schema, labels: Mapping[str, str]) -> pa.Table:
-    """The columns of a schema, with its types, which most have already; of `labels`, which were not read, one name in
-    all rows."""
+    """Cast the columns to a schema. `labels` has columns that were not read, each with the name that all rows have."""
     columns = []
     for field in schema:
         if field.name in labels:
@@ -200,13 +199,13 @@ def _typed(table: pa.Table, schema: pa.Schema, labels: Mapping[str, str]) -> pa.
 
 
 def _bounds_of_file(file: DataFile) -> dict[str, tuple[Any, Any]]:
-    """What the table says of a file; nothing of a column that has nulls, which are neither less nor more."""
+    """The bounds of a file in its table's log. A column with nulls has none, because bounds do not cover nulls."""
     least, largest, nulls = (file.stats[name] for name in ("minValues", "maxValues", "nullCount"))
     return {name: (least[name], largest.get(name)) for name in least if nulls.get(name) == 0}
 
 
 def _bounds(column: pq.ColumnChunkMetaData) -> tuple[Any, Any]:
-    """The least and largest value of a column of a row group, if that is known and there are no nulls."""
+    """The smallest and largest value of a column of a row group, if they are known and it has no nulls."""
     statistics = column.statistics
     if statistics is None or not statistics.has_min_max or statistics.null_count:
         return _UNKNOWN
@@ -214,7 +213,7 @@ def _bounds(column: pq.ColumnChunkMetaData) -> tuple[Any, Any]:
 
 
 def _matching(table: pa.Table, asked: WantedRows, tag: str | None) -> pa.Table:
-    """The rows that are asked for; `tag` is the only one that they have, if that is known."""
+    """The requested rows. `tag` is the rows' only tag, if that is known."""
     if not len(table) or (asked.bounded == ["tag"] and tag is not None and tag in asked.names["tag"]):
         return table
     keep = np.ones(len(table), bool)
@@ -222,8 +221,8 @@ def _matching(table: pa.Table, asked: WantedRows, tag: str | None) -> pa.Table:
         if name == "tag" and tag is not None and tag in names:
             continue
         codes, known = codes_of(table[name])
-        taken = set(names)
-        passing = np.array([*(text in taken for text in known.to_pylist()), False], bool)
+        wanted = set(names)
+        passing = np.array([*(text in wanted for text in known.to_pylist()), False], bool)
         keep &= passing[codes]
     if asked.steps != EVERY_STEP:
         values = numbers(table["step"])

@@ -1,7 +1,8 @@
-"""Which data files a table has now, for those who read it.
+"""The current data files of a table, for reading it.
 
-A log as tbq's commits leave it is read here, in a fraction of the time that deltalake takes to open a table. Whatever
-else a log may have (features, deletion vectors, partitions, checkpoints in parts, gaps, damage) is left to deltalake.
+This module reads a Delta log as tbq's commits leave it, in a fraction of the time that deltalake takes to open a table.
+If a log has anything else (features, deletion vectors, partitions, checkpoints in parts, gaps, damage), deltalake reads
+it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tbq.lake.datafiles import DataFile
 from tbq.lake.layout import check_table
 from tbq.lake.place import in_arrow
-from tbq.lake.tables import LakeTable, deltalake_there, trusted
+from tbq.lake.tables import LakeTable, require_deltalake, trusted
 
 if TYPE_CHECKING:
     from tbq.lake.place import Place
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 _LOG = "_delta_log"
 _HINT = "_last_checkpoint"
 _DIGITS = 20  # of a version in a name
-_MOST_COMMITS = 100  # a table of ours has a checkpoint every 20
-# The name of a file in the folder of the table, which is the same as text and as URL.
+_MOST_COMMITS = 100  # tbq's tables have a checkpoint every 20 commits
+# A file directly in the table's folder, with a name that is the same as text and as URL.
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9_.=-]+")
 # Actions that do not change which files there are.
 _SKIPPED = frozenset(("commitInfo", "txn"))
@@ -32,7 +33,7 @@ _BOUNDED = {"run": str, "tag": str, "step": int}
 
 
 class Snapshot(NamedTuple):
-    """A table as it was when it was looked at."""
+    """A table as of the time it was opened."""
 
     place: Place
     kind: str
@@ -45,15 +46,15 @@ def snapshot(place: Place, kind: str) -> Snapshot:
     files = files_in_log(place, kind)
     if files is not None:
         return Snapshot(place, kind, True, files)
-    deltalake_there()
+    require_deltalake()
     table = LakeTable(place, kind, exists=True)
     return Snapshot(place, kind, table.exists, table.files)
 
 
 def files_in_log(place: Place, kind: str) -> list[DataFile] | None:
-    """The data files of a table, if its log has nothing but what tbq's commits have; else None.
+    """The data files of a table; None if its log has anything that tbq's commits do not write.
 
-    Raises if the table has other columns than ours.
+    Raises if the table has other columns than tbq's.
     """
     import pyarrow as pa
 
@@ -66,7 +67,7 @@ def files_in_log(place: Place, kind: str) -> list[DataFile] | None:
     except _UnusualError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException):
-        # A file is gone, or is not as the format wants it (pyarrow has OSError for damage, too): deltalake says so.
+        # A file is gone or damaged (pyarrow raises OSError for damage, too): deltalake reports it.
         return None
     check_table(kind, fields, place.table(kind))
     return files
@@ -77,7 +78,7 @@ class _UnusualError(Exception):
 
 
 class _Replayed:
-    """What the actions so far make of a table."""
+    """The state of a table after the actions so far."""
 
     def __init__(self) -> None:
         self.added: dict[str, dict[str, Any]] = {}  # path → its Add action
@@ -85,7 +86,7 @@ class _Replayed:
         self._metadata: dict[str, Any] | None = None
 
     def apply(self, actions: Iterable[tuple[str, dict[str, Any]]]) -> None:
-        """One commit, or a checkpoint."""
+        """Apply one commit or a checkpoint."""
         touched: set[str] = set()
         for name, action in actions:
             if name in ("add", "remove"):
@@ -160,7 +161,7 @@ def _of_checkpoint(data: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
     with pq.ParquetFile(in_arrow(data)) as file:
         names = [name for name in file.schema_arrow.names if name not in ("remove", *_SKIPPED)]
         table = file.read(names, use_threads=False)
-    for name in names:  # most rows are of files that are gone: null in all of these columns
+    for name in names:  # most rows describe removed files, and are null in all of these columns
         yield from ((name, action) for action in table[name].drop_null().to_pylist())
 
 

@@ -1,4 +1,4 @@
-"""Whether a file is what it was when it was read: stamps that cost one `stat`, and the bytes around its old end."""
+"""Tells whether a file changed since it was read: by stamps that cost one `stat`, and by checksums of its bytes."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ if TYPE_CHECKING:
     from tbq.source.remote import Remote
 
 _HEAD, _TAIL = 256, 4096
-_AT_ONCE = 1 << 14  # a second read would take longer
+_AT_ONCE = 1 << 14  # up to this size, one read is faster than two
 
 
-#: What is known of a file: its path as text, its size, times and number.
+#: A file's path as text, its size, times and inode number.
 Stamp = tuple[str, ...]
 _FIELDS = 5
 
 
 def stamps_of(run: Run) -> str:
-    """The stamps of the files of a run, as text: the same text, the same bytes, and the same said of copies."""
+    """The stamps of a run's files and copies, as text. Equal text means that nothing changed."""
     remote = run.remote
     stamps = [stamp_of(path) if remote is None else _stamp(remote, path) for path in run.files]
-    # Of a copy no byte is read.
+    # Copies are never read, so their size does not matter.
     stamps += [(path_text(copy.path), "-1", path_text(copy.of), str(copy.exact), "") for copy in run.copies]
     return "\0".join([field for stamp in stamps for field in stamp])
 
 
 def stamps_in(text: str) -> list[Stamp]:
-    """The stamps that a text has."""
+    """The stamps in a text."""
     fields = text.split("\0")
     return [tuple(fields[i : i + _FIELDS]) for i in range(0, len(fields), _FIELDS)]
 
 
 def noted(stamps: str, notes: Sequence[str]) -> str:
-    """Stamps with words about the runs that they are of.
+    """Append notes about the run to its stamps.
 
     >>> noted("a 0 1", ["unfinished"])
     'a 0 1 unfinished'
@@ -45,7 +45,7 @@ def noted(stamps: str, notes: Sequence[str]) -> str:
 
 
 def notes_in(text: str) -> tuple[str, list[str]]:
-    """The stamps, and the words that were noted beside them.
+    """The stamps, and the notes that `noted` appended.
 
     >>> text = chr(0).join(("a b", "12", "1", "1", "7 unfinished unread:0,2"))
     >>> notes_in(text)[1]
@@ -57,7 +57,7 @@ def notes_in(text: str) -> tuple[str, list[str]]:
 
 
 def bytes_in(text: str) -> int:
-    """How many bytes the files have that stamps are of.
+    """The total bytes of the files in a text of stamps.
 
     >>> bytes_in(chr(0).join(("a", "12", "1", "1", "7", "b", "-1", "2", "", "")))
     12
@@ -73,7 +73,7 @@ def _stamp(remote: Remote, path: str) -> Stamp:
 
 
 def stamp_of(path: str) -> Stamp:
-    """What is known of a file."""
+    """The stamp of a file."""
     try:
         info = os.stat(path)
     except OSError as failure:
@@ -83,12 +83,12 @@ def stamp_of(path: str) -> Stamp:
 
 
 def path_text(path: str) -> str:
-    """A path as text that can be stored, whatever bytes it has."""
+    """A path as text that can be stored, even if its bytes are not UTF-8."""
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
 def path_of(stamp: Stamp) -> str:
-    """The path that a stamp is of.
+    """The path of a stamp.
 
     >>> path_of((path_text("a\\udcff"), "1", "1", "1", "1"))
     'a\\udcff'
@@ -98,9 +98,9 @@ def path_of(stamp: Stamp) -> str:
 
 
 def marks_of(path: str, end: int, since: float | None = None) -> list[int]:
-    """Checksums of the first bytes of a file and of those before `end`.
+    """Checksums of the first bytes of a file and of the bytes before `end`.
 
-    None if it cannot be read, or did not change after the time `since`.
+    Empty if the file cannot be read, or did not change after the time `since`.
     """
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -120,7 +120,7 @@ def marks_of(path: str, end: int, since: float | None = None) -> list[int]:
 
 
 def starts_anew(path: str, offset: int) -> bool:
-    """Whether the record at `offset` may begin a session with an empty file_version, which no report shows."""
+    """Whether the record at `offset` may begin a session with an empty file_version, which reports do not show."""
     try:
         with open(path, "rb") as file:
             file.seek(offset)

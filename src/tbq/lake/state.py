@@ -1,4 +1,4 @@
-"""What a later read of a run goes on with, and whether it may: else the run is read from its start when it changes."""
+"""The state that a later read of a run resumes from. A run without a state is read from its start when it changes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from tbq._core import FileReport, Result
 
-#: Seconds after which a file is not expected to grow; if it does, its run is read from the start, once.
+#: Seconds after its last change when a file is no longer expected to grow. If it does, its run is read from the start.
 QUIET = 86_400.0
-#: What a run's state has: the file that may grow, where reading goes on in it and marks of the bytes before; the place
-#: of its last session and, if there are others, the series of that; the numbers of the next rows; metadata of tags.
+#: A run's state: the file that may grow, the offset to resume at and checksums of the bytes before it; the rank of its
+#: last session and, if the run has several, that session's series; the numbers of the next rows; metadata of tags.
 State = dict[str, Any]
 
 
@@ -40,7 +40,7 @@ def states_of(
         by_run[report.run].append(report)
     last = _last_sessions(result, series, sessions)
     metadata = result.metadata()
-    # There are many files that will never grow, and a state of each would take time and room.
+    # Most files never grow again; a state for each would cost time and space.
     since = time.time() - QUIET
     return [
         _state(of_run, reports, last.get(run), metadata.get(run, {}), next_rows[run], since)
@@ -49,18 +49,18 @@ def states_of(
 
 
 def may_continue(problems: pa.Table) -> dict[str, bool]:
-    """Of each run with problems, whether those stay as they are if it grows."""
+    """For each run with problems, whether its problems stay the same if the run grows."""
     good: dict[str, bool] = {}
     columns = (values_of(problems[name]) for name in ("run", "code", "message"))
     for run, code, message in zip(*columns, strict=True):
-        # What share of its rows a restart dropped is told only if that is most of them.
+        # A restart's message names the share of dropped rows only if it dropped most of them.
         stays = code == "truncated" or (code == "restart" and "%)" not in message)
         good[run] = good.get(run, True) and stays
     return good
 
 
 def text_of(state: State) -> str:
-    """A state as a position holds it."""
+    """A state as text, for a position."""
     return json.dumps(state)
 
 
@@ -70,20 +70,20 @@ def metadata_in(state: State) -> dict[bytes, bytes]:
 
 
 def metadata_for(metadata: Mapping[bytes, bytes]) -> list[list[str]]:
-    """The same as a state holds it."""
+    """The metadata of tags in the form that a state stores."""
     return [
         [base64.b64encode(tag).decode(), base64.b64encode(data).decode()] for tag, data in metadata.items()
     ]
 
 
 def _last_sessions(result: Result, series: pa.Table, sessions: pa.Table) -> dict[int, dict[str, Any]]:
-    """Of each run its last session: where it is, and if there are others, which series it has."""
+    """The last session of each run: where it is, and, if the run has several sessions, which series it has."""
     last: dict[int, dict[str, Any]] = {}
     final: dict[int, tuple[int, int]] = {}  # file → the offset and number of the last session in it
     columns = (sessions[name].to_pylist() for name in ("run", "file", "offset", "timed", "values"))
     for number, (run, file, offset, timed, values) in enumerate(zip(*columns, strict=True)):
         rank = last[run]["rank"] + 1 if run in last else 0
-        # Before its first event, it is not known when a session began, and so whether it is the last.
+        # Until its first event, the start of a session is unknown, and so is whether it is the last.
         settled = bool(timed) and (values > 0 or rank == 0)
         last[run] = {"number": number, "file": file, "settled": settled, "rank": rank}
         final[file] = max(final.get(file, (-1, -1)), (offset, number))

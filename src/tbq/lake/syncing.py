@@ -1,4 +1,4 @@
-"""`tbq.lake.sync`: brings a lake to what a log directory is now."""
+"""`tbq.lake.sync`: brings a lake up to date with a log directory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Position, RunChange
 from tbq.lake.stamps import bytes_in, noted
-from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
+from tbq.lake.tables import ConflictError, LakeTable, open_tables, require_deltalake
 from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
 from tbq.memory import give_back
@@ -54,7 +54,7 @@ _ATTEMPTS = 20
 
 @dataclass
 class Synced:
-    """What a sync did: how many runs were new, grown, replaced and gone, and how many rows of values it wrote."""
+    """What a sync did: the number of new, grown, replaced and gone runs, and of rows of values written."""
 
     added: int = 0
     grown: int = 0
@@ -62,9 +62,9 @@ class Synced:
     gone: int = 0
     rows: int = 0
     commits: int = 0
-    #: how many runs stay as they were, because a file of theirs cannot be read now
+    #: number of runs that keep their old rows, because one of their files cannot be read now
     unread: int = 0
-    #: how many problems the lake has, if anything changed
+    #: number of problems that the lake lists, if anything changed
     problems: int = 0
 
     def __bool__(self) -> bool:
@@ -75,13 +75,13 @@ class Synced:
         parts = [
             f"{counted(number, 'run')} {word}" for name, word in names if (number := getattr(self, name))
         ]
-        said = f"{', '.join(parts)}; {counted(self.rows, 'row')} written" if parts else "nothing new"
-        return f"{said}; {counted(self.unread, 'run')} could not be read" if self.unread else said
+        text = f"{', '.join(parts)}; {counted(self.rows, 'row')} written" if parts else "nothing new"
+        return f"{text}; {counted(self.unread, 'run')} could not be read" if self.unread else text
 
 
 @dataclass
 class SyncJob:
-    """What to sync, and how; kept over the rounds of `--watch`."""
+    """What to sync, and how. `--watch` keeps it from round to round."""
 
     place: Place
     source: list[tuple[str | None, str]]
@@ -96,7 +96,7 @@ class SyncJob:
     config: dict[str, Any] = field(default_factory=dict)
     storage: Storage | None = None
     cache: StrPath | None = None
-    found: Found | None = None  # by the first look, which the first round need not repeat
+    found: Found | None = None  # the first listing, which the first round need not repeat
 
 
 def sync(
@@ -116,13 +116,13 @@ def sync(
     storage: Storage | None = None,
     cache: StrPath | None = None,
 ) -> Synced:
-    """Bring a lake to what the log directory is now; only what is new is read. The lake is made if it does not exist.
+    """Bring a lake up to date with the log directory, reading only what is new. Creates the lake if necessary.
 
-    `run`, `tag` and `kinds` select what the lake has; they are the same for each sync of a lake. Runs that are gone
-    from the log directory are taken out of the lake unless `keep_gone`. `compact=True` joins small data files now,
-    `False` not even if there are many; files that are not needed any more are deleted after `retention` hours.
+    `run`, `tag` and `kinds` select what the lake contains; every sync of a lake must use the same selection. Runs that
+    are gone from the log directory are removed from the lake unless `keep_gone` is set. `compact=True` joins small data
+    files now, `compact=False` never does. Data files that are no longer needed are deleted after `retention` hours.
 
-    Both may be URLs of object stores; `storage` and `cache` are those of `tbq.open`.
+    Source and lake may be URLs of object stores; `storage` and `cache` are as in `tbq.open`.
 
     >>> print(tbq.lake.sync("runs", "lake"))
     9 runs new; 3,678 rows written
@@ -131,7 +131,7 @@ def sync(
     """
     from tbq.lake.place import place_of
 
-    deltalake_there()
+    require_deltalake()
     choice("engine", engine, ("local", "ray"))
     if isinstance(retention, bool) or not isinstance(retention, int | float) or not 0 <= retention < 1e6:
         raise UsageError(f"retention={retention!r} is not a number of hours", hint="want 0 or more")
@@ -139,7 +139,7 @@ def sync(
     wanted = values if kinds is None else tuple(choices("kinds", kinds, values))
     runs, tags = Selection.of(run, "run"), Selection.of(tag, "tag")
     for selection in (runs, tags):
-        selection.resolve([])  # raises if something is not a regular expression
+        selection.resolve([])  # raises on an invalid regular expression
     named = [absolute(name, path) for name, path in sources(source)]
     config = {
         "sources": [[name, path] for name, path in named],
@@ -156,7 +156,7 @@ def sync(
 
 
 def _begin(job: SyncJob) -> None:
-    """Make the lake if it does not exist; raise if it cannot be one of this log."""
+    """Create the lake if it does not exist; raise if it cannot be a lake of this log."""
     for _, path in job.source:
         if path == job.place.url or is_lake(path):
             raise UsageError(
@@ -169,14 +169,14 @@ def _begin(job: SyncJob) -> None:
     known = read_config(job.place)
     if known is None:
         refuse_others(job.place, job.place.folders())
-        job.found = _found(job)  # raises if there is nothing to make a lake of
+        job.found = _found(job)  # raises if the source has no event files
         make_config(job.place, job.config)
         known = read_config(job.place) or {}
     check_config(job.place, known, job.config)
 
 
 def run_once(job: SyncJob) -> Synced:
-    """One round: look, decide, read, commit; again from the start if another sync committed first."""
+    """One round: list, plan, read, commit. If another sync commits first, start over."""
     from tbq.lake.maintenance import maintain
 
     done = Synced()
@@ -185,12 +185,12 @@ def run_once(job: SyncJob) -> Synced:
             with job.place.lock():
                 _round(job, done)
                 maintain(job.place, job.compact, job.retention, bool(done))
-            give_back()  # whoever syncs once does it again, all day
+            give_back()  # a process that syncs usually does so all day
             return done
         except ConflictError:
             time.sleep(random.uniform(0, 0.05 * 2 ** min(attempt, 6)))
     raise OutputError(
-        "other syncs of this lake commit all the time: nothing could be committed",
+        "nothing could be committed: other syncs of this lake keep committing first",
         path=job.place.url,
         hint="let one process sync a lake",
         code="lake",
@@ -198,7 +198,7 @@ def run_once(job: SyncJob) -> Synced:
 
 
 def _round(job: SyncJob, done: Synced) -> None:
-    """One round; another one if it found that an item of the selection of tags is a name, or is none any more."""
+    """One round. Repeats it if an item of the tag selection turned out to be the name of a tag, or no longer is."""
     while not _settled_round(job, done):
         pass
 
@@ -206,9 +206,9 @@ def _round(job: SyncJob, done: Synced) -> None:
 def _settled_round(job: SyncJob, done: Synced) -> bool:
     found = _found(job)
     names = set(job.run.resolve([run.name for run in found.runs]).names)
-    tables = look(job.place)
+    tables = open_tables(job.place)
     position, complete = standing(job.place, tables)
-    # Of a directory that was listed in part, some files may be missing.
+    # A directory that was listed only in part may have more files.
     cut_short = {problem.path for problem in found.problems}
     runs = [
         run
@@ -216,11 +216,11 @@ def _settled_round(job: SyncJob, done: Synced) -> bool:
         if run.name in names and not (run.path in cut_short and run.name in position.stamps)
     ]
     known = _known_names(job, tables)
-    if (known, positions.RULES) != (position.known, position.rules):  # rows were made otherwise
+    if (known, positions.RULES) != (position.known, position.rules):  # rows were made by other rules
         position.forget(list(position.stamps))
         position.known, position.rules = known, positions.RULES
     selected = replace(job.selected, tag=job.selected.tag.settled(known))
-    # A directory that cannot be listed may hold runs: what is not seen then is not gone.
+    # A directory that cannot be listed may hold runs, so a run that is not listed may still exist.
     todo = plan(runs, position, keep_gone=job.keep_gone or bool(found.problems))
     if not todo and complete:
         return True
@@ -235,7 +235,7 @@ def _settled_round(job: SyncJob, done: Synced) -> bool:
 
 
 def _known_names(job: SyncJob, tables: Mapping[str, LakeTable]) -> list[str]:
-    """The names of tags in the lake that an item of the selection is: it takes that tag alone."""
+    """The items of the selection that are names of tags in the lake. Such an item selects that tag only."""
     if job.selected.tag.everything:
         return []
     return sorted(
@@ -247,7 +247,7 @@ def _known_names(job: SyncJob, tables: Mapping[str, LakeTable]) -> list[str]:
 
 @dataclass
 class CommitRuns:
-    """The runs of one commit: `old` have rows in the tables of values that are replaced, `known` in the overviews."""
+    """The runs of one commit. `old` runs have rows to replace in the tables of values, `known` runs in overviews."""
 
     old: set[str] = field(default_factory=set)
     known: set[str] = field(default_factory=set)
@@ -259,7 +259,7 @@ class CommitRuns:
 def _written(
     job: SyncJob, selected: LakeSelection, todo: Plan, tables: Mapping[str, LakeTable], done: Synced
 ) -> Iterator[tuple[CommitRuns, Written]]:
-    """The shares of the work, as they are done: what grew and what is gone first, then what is read from its start."""
+    """The shares as they are written: grown and gone runs first, then the runs that are read from their start."""
     replaced = list(todo.replaced)
     if todo.grown or todo.gone:
         names = {each.run.name for each in todo.grown}
@@ -299,7 +299,7 @@ def _written(
 
 
 def _read_before(tables: Mapping[str, LakeTable], runs: set[str]) -> dict[str, set[str]]:
-    """Of each of these runs the files that were read to their end."""
+    """For each of these runs, the files that were read to their end."""
     if not runs:
         return {}
     files, problems = (tables[kind].rows_of(runs)[0] for kind in ("files", "problems"))
@@ -332,7 +332,7 @@ def _work(
 
 
 class Committer:
-    """Commits one share after the other: its position first, then each table that changes."""
+    """Commits one share after another: its position first, then each table that changes."""
 
     def __init__(
         self, job: SyncJob, tables: dict[str, LakeTable], position: Position, complete: int, done: Synced
@@ -347,7 +347,7 @@ class Committer:
         }
         entries = _entries(changes.stamps, written)
         entries |= {name: RunChange(None) for name in changes.gone}
-        # What is forgotten and comes in a later share stays so, whatever happens before that.
+        # A forgotten run stays forgotten until a later share contains it.
         unknown = [name for name, stamps in self.position.stamps.items() if not stamps]
         entries |= {name: RunChange("") for name in unknown if name not in entries}
         versions = {kind: table.version for kind, table in self._tables.items()}
@@ -362,7 +362,7 @@ class Committer:
             self._tables[kind].commit(number, added, removed)
             self._tables[kind] = LakeTable(self._place, kind, exists=True)
             if self._tables[kind].version != number:
-                raise ConflictError(f"{kind}: another sync committed before it was looked at again")
+                raise ConflictError(f"{kind}: another sync committed before the table was reopened")
             self._done.commits += 1
         self.position = saved
         self.complete = number
@@ -374,7 +374,7 @@ class Committer:
         self._done.rows += written.rows
 
     def _files(self, kind: str, changes: CommitRuns, written: Written) -> tuple[list[Any], list[Any]] | None:
-        """The data files that a table gets and loses; None if it stays as it is."""
+        """The data files that a table gains and loses; None if it does not change."""
         table = self._tables[kind]
         replaced = changes.old if kind in SERIES else changes.known
         rest: pa.Table | None = None
@@ -393,7 +393,7 @@ class Committer:
 
 
 def _entries(stamps: Mapping[str, str], written: Written) -> dict[str, RunChange]:
-    """What the position says of these runs."""
+    """The position's entries for these runs."""
     notes: dict[str, list[str]] = {run: [UNFINISHED] for run in _unfinished(written)}
     for run, places in written.unread.items():
         notes.setdefault(run, []).append(UNREAD + ",".join(map(str, places)))
@@ -404,7 +404,7 @@ def _entries(stamps: Mapping[str, str], written: Written) -> dict[str, RunChange
 
 
 def _unfinished(written: Written) -> set[str]:
-    """The runs whose last record is unfinished, of which nobody knows yet whether that is a loss."""
+    """The runs with an unfinished last record that may still turn out to be a loss."""
     problems = written.overviews.get("problems")
     if problems is None:
         return set()
@@ -421,7 +421,7 @@ def _count(table: LakeTable) -> int:
 
 
 def _found(job: SyncJob) -> Found:
-    """The runs; raises if there are none, and says what could not be listed."""
+    """The runs. Raises if there are none; warns about directories that could not be listed."""
     if job.found is not None:
         found, job.found = job.found, None
         return found
@@ -431,11 +431,11 @@ def _found(job: SyncJob) -> Found:
         raise SourceError(
             "no event files here",
             path=", ".join(map(shown_path, found.paths)),
-            hint="the lake stays as it is; delete it if the runs shall not be kept",
+            hint="the lake is unchanged; delete it if you do not want to keep its runs",
             code="no_event_files",
         )
     for line in brief(found.problems):
-        warn(f"{line}; what the lake has of it stays, and the next sync looks again")
+        warn(f"{line}; the lake keeps its rows of it, and the next sync tries again")
     return found
 
 

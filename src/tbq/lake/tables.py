@@ -1,4 +1,4 @@
-"""The Delta tables of a lake: which there are, what they stand at, and commits to them."""
+"""The Delta tables of a lake: which exist, the position of each, and commits to them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class ConflictError(Exception):
-    """Another sync committed first: look again, and decide anew what is to be done."""
+    """Another sync committed first: reopen the tables and plan again."""
 
 
 class LakeTable:
-    """One table, as it was when it was looked at. It may not exist yet."""
+    """One table, as of the time it was opened. It may not exist yet."""
 
     def __init__(self, place: Place, kind: str, exists: bool) -> None:
         self.place, self.kind = place, kind
@@ -32,18 +32,18 @@ class LakeTable:
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a table."""
+        """Whether the table exists."""
         return self._table is not None
 
     @property
     def delta(self) -> DeltaTable:
-        """The table of deltalake."""
+        """deltalake's table."""
         assert self._table is not None
         return self._table
 
     @property
     def version(self) -> int:
-        """The position that its rows stand at; 0 if it does not exist."""
+        """The version of the position that the rows correspond to; 0 if the table does not exist."""
         return 0 if self._table is None else self._table.transaction_version(APP) or 0
 
     @property
@@ -74,7 +74,7 @@ class LakeTable:
             table = read_file(self.place, self.kind, file.path)
             names = table["run"].cast(pa.string())
             mask = pc.is_in(names, wanted)
-            if "" in runs:  # what belongs to no run
+            if "" in runs:  # rows without a run
                 mask = pc.or_(mask, names.is_null())
             of_runs = table.filter(mask)
             if len(of_runs):
@@ -89,16 +89,16 @@ class LakeTable:
         )
 
     def names(self, column: str) -> set[str]:
-        """The names that a column of labels has."""
+        """The names in a column of labels."""
         from tbq.columns.codes import names_in
 
         parts = (read_file(self.place, self.kind, file.path)[column] for file in self.files)
         return {name for part in parts for name in names_in(part)}
 
     def commit(self, version: int, added: Sequence[DataFile], removed: Sequence[DataFile]) -> None:
-        """Add and remove files in one transaction that says that the table stands at `version` now.
+        """Add and remove files in one transaction, which records `version` as the table's position.
 
-        Raises ConflictError if anybody changed the table since it was looked at.
+        Raises ConflictError if the table changed since it was opened.
         """
         from deltalake import CommitProperties, Transaction
 
@@ -106,14 +106,14 @@ class LakeTable:
         self._commit([*remove_actions(removed), *add_actions(added)], properties)
 
     def rearrange(self, added: Sequence[DataFile], removed: Sequence[DataFile]) -> None:
-        """The same rows in other files."""
+        """Replace files by other files with the same rows."""
         from deltalake import CommitProperties
 
         actions = [*remove_actions(removed, data_change=False), *add_actions(added, data_change=False)]
         self._commit(actions, CommitProperties(max_commit_retries=0))
 
     def write(self, rows: pa.Table) -> list[DataFile]:
-        """New data files; they count once they are committed."""
+        """Write new data files. They are part of the table once they are committed."""
         return write_files(self.place, self.kind, rows)
 
     def _commit(self, actions: list[Any], properties: Any) -> None:
@@ -139,23 +139,23 @@ class LakeTable:
             raise OutputError(
                 f"cannot be committed to: {_said(failure)}",
                 path=url,
-                hint="what was committed before is right; run tbq sync again once there is room and permission",
+                hint="earlier commits are intact; free some space or fix the permissions, then run tbq sync again",
                 code="lake",
             ) from failure
         self._files = None
 
 
-# Statistics of other columns would be of no use: nobody asks for one value of 30 million.
+# Statistics of other columns would be useless: no query looks for one value among 30 million.
 _SETTINGS = {"delta.dataSkippingStatsColumns": "run,tag,step", "delta.checkpointInterval": "20"}
 
 
-def look(place: Place) -> dict[str, LakeTable]:
+def open_tables(place: Place) -> dict[str, LakeTable]:
     """Every table that a lake may have, as it is now."""
-    there = set(place.folders())
-    return {kind: LakeTable(place, kind, kind in there) for kind in (DROPPED, *TABLES)}
+    existing = set(place.folders())
+    return {kind: LakeTable(place, kind, kind in existing) for kind in (DROPPED, *TABLES)}
 
 
-def deltalake_there() -> None:
+def require_deltalake() -> None:
     """Raise if the extra is not installed."""
     try:
         import deltalake  # noqa: F401
@@ -172,12 +172,12 @@ def _opened(place: Place, kind: str) -> DeltaTable | None:
         table = DeltaTable(url, storage_options=place.options or None)
         fields = json.loads(table.schema().to_json())["fields"]
     except TableNotFoundError:
-        return None  # data files that were never committed
+        return None  # the folder has only data files that were never committed
     except (DeltaError, OSError) as failure:
         raise SourceError(
             f"cannot be read: {_said(failure)}",
             path=url,
-            hint=f"if it is damaged, delete the folder {kind} of the lake: the next tbq sync makes that table anew",
+            hint=f"if it is damaged, delete the folder {kind} of the lake: the next tbq sync recreates that table",
             code="lake",
         ) from failure
     check_table(kind, fields, url)
@@ -186,12 +186,12 @@ def _opened(place: Place, kind: str) -> DeltaTable | None:
 
 
 def _said(failure: Exception) -> str:
-    """What deltalake says, without the calls that led there."""
+    """deltalake's message, without the backtrace."""
     return re.split(r"\n\s*0: ", str(failure), maxsplit=1)[0].strip()
 
 
 def _check_files(table: DeltaTable, url: str) -> None:
-    """Raise if the rows of a table are not those of its data files alone: somebody else made it so."""
+    """Raise if the data files alone do not give the table's rows, because another program changed the table."""
     import pyarrow as pa
 
     features = table.protocol().reader_features or ()
@@ -223,8 +223,8 @@ def _data_file(row: dict[str, Any]) -> DataFile:
 
 
 def trusted(bounds: dict[str, Any] | None) -> dict[str, Any]:
-    """Bounds that say where rows are. Characters that take two UTF-16 units may be others than were written: lakes
-    had them as JSON escapes, which deltalake reads wrongly."""
+    """Drop bounds that may be wrong. Older lakes wrote characters beyond U+FFFF as JSON escapes, which deltalake
+    misreads."""
     return {
         name: None if isinstance(bound, str) and not bound.isascii() and max(bound) > "\uffff" else bound
         for name, bound in (bounds or {}).items()
@@ -232,7 +232,7 @@ def trusted(bounds: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _may_have(file: DataFile, runs: Sequence[str], without: bool) -> bool:
-    """Whether a file may have rows of one of these runs, which are sorted, or rows of no run."""
+    """Whether a file may have rows of one of these runs (sorted), or, with `without`, rows without a run."""
     import bisect
 
     if without and file.stats["nullCount"].get("run") != 0:

@@ -1,9 +1,9 @@
-"""Runs that grew: only the new bytes are decoded, if nothing in them changes what was read before.
+"""Decodes only the new bytes of runs that grew, if nothing in them changes rows that were read before.
 
-That holds if the file that grew has the last session of its run, and the new bytes begin no session, name no series
-that other sessions may have, and have neither damage nor metadata for what is known already, nor values that change
-rows of others: the end of a session is the status of all its hyperparameters. Else the run is refused, and is read from
-its start.
+That is the case if the file that grew has the last session of its run, and the new bytes do not begin a session, do not
+name a series that other sessions may have, are not damaged, have no metadata for known tags, and have no values that
+change the rows of other values (the end of a session sets the status of all its hyperparameters). Otherwise the run is
+refused, and is read from its start.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from tbq.source.inflate import Unpacked
 
 Rows = list[dict[str, Any]]
-#: The kinds of values that change rows of other values of their run.
+#: The kinds of values that change the rows of other values of their run.
 _CHANGING = ("hparams",)
 
 
 class Grown(NamedTuple):
-    """A run that grew, and what is known of it."""
+    """A run that grew, and its state after the last read."""
 
     run: Run
     state: State
@@ -59,7 +59,7 @@ def decode_tails(
 ) -> tuple[Decoded, list[Run]]:
     """The new rows of runs that grew, and the runs that must be read from their start.
 
-    `known` has the rows of these runs in the overviews. What comes back has all of their rows there.
+    `known` has these runs' current rows in the overviews. The returned overviews have all of their rows, old and new.
     """
     out = Decoded()
     if not grown:
@@ -87,7 +87,7 @@ def decode_tails(
             out.add(kind, table)
             count_rows(kind, table, names, next_rows)
     merge = _Merge(grown, result, series, sessions, known, selected)
-    for problem in reader.problems:  # of values; if it is not said whose they are, they may be anybody's
+    for problem in reader.problems:  # of values; one that names no run may belong to any of them
         merge.refused.update(names if problem.run is None else [problem.run])
     overviews: dict[str, Rows] = {kind: [] for kind in (DROPPED, *OVERVIEWS)}
     for index in range(len(grown)):
@@ -105,7 +105,7 @@ def decode_tails(
 
 
 class _Merge:
-    """What is known of runs, with what their new bytes add."""
+    """Merges the known rows of runs with the rows of their new bytes."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class _Merge:
             self.refused.add(grown[run].run.name)
 
     def add(self, index: int, next_rows: dict[str, int], out: dict[str, Rows], decoded: Decoded) -> None:
-        """Add the rows of one run in the overviews, and its new state; or refuse it."""
+        """Add one run's rows in the overviews and its new state, or refuse the run."""
         run, state = self._grown[index]
         report = self._reports[index]
         series = [row for row in self._series.get(run.name, []) if row["count"]]
@@ -158,7 +158,9 @@ class _Merge:
             )
         out["runs"].append(about)
         out["files"] += files
-        out[DROPPED] += self._known[DROPPED].get(run.name, [])  # a tag among them that got rows was refused
+        out[DROPPED] += self._known[DROPPED].get(
+            run.name, []
+        )  # a run in which one of them got rows is refused
         out["tags"] += [tags[key] for key in sorted(tags, key=_tag_order)]
         out["problems"] += self._problems(run.name, file, report)
         metadata = {**metadata_in(state), **self._metadata.get(index, {})}
@@ -217,7 +219,7 @@ class _Merge:
         return run.name in self._known["runs"] and run.name in self._known["files"]
 
     def _problems(self, run: str, file: Mapping[str, Any], report: FileReport) -> Rows:
-        """Those that were known, and what is to be said of the end of the file now."""
+        """The known problems, and the problem at the current end of the file, if any."""
         rows = [row for row in self._known["problems"].get(run, []) if row["code"] != "truncated"]
         if not report.truncated:
             return rows
@@ -226,8 +228,8 @@ class _Merge:
             bytes=report.bytes, resume=report.resume, values=file["first_step"] is not None,
             last_step=file["last_step"],
         )  # fmt: skip
-        told: Rows = to_arrow(of_file(now, run)).to_pylist()  # type: ignore[arg-type]
-        return told + rows
+        truncated: Rows = to_arrow(of_file(now, run)).to_pylist()  # type: ignore[arg-type]
+        return truncated + rows
 
 
 def _extend_file(file: dict[str, Any], report: FileReport) -> None:
@@ -284,7 +286,7 @@ def _grouped(rows: Rows, by: str) -> dict[Any, Rows]:
 
 
 def may_have_grown(state: State, before: Sequence[Stamp], now: Sequence[Stamp]) -> bool:
-    """Whether a run is what it was, but for more bytes in the file that may grow, as far as its stamps tell."""
+    """Whether, judging by its stamps, a run differs only by more bytes in the file that may grow."""
     if [stamp[0] for stamp in before] != [stamp[0] for stamp in now]:
         return False
     grows = path_text(state["file"])
@@ -295,7 +297,7 @@ def may_have_grown(state: State, before: Sequence[Stamp], now: Sequence[Stamp]) 
 
 
 def has_grown(run: Run, state: State) -> bool:
-    """Whether the bytes that were read are still there, and the next ones go on with them; the file was fetched."""
+    """Whether the file still has the bytes that were read, and the new bytes continue them. The file was fetched."""
     path = state["file"]
     if run.remote is not None and is_remote(path):
         path = run.remote.path(path)

@@ -1,4 +1,4 @@
-"""A share of a sync: runs decoded and written as data files, which count once they are committed."""
+"""A share of a sync: decodes some runs and writes their rows as data files, to be committed later."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from tbq.source import Run
     from tbq.source.inflate import Unpacked
 
-#: Runs are decoded and committed together until their files have this many bytes, or they are this many.
+#: A share has at most this many bytes of event files, and at most this many runs.
 SHARE_BYTES = 1 << 28
 SHARE_RUNS = 20_000
 
 
 @dataclass
 class Written:
-    """What became of a share: data files by table, the rows of overviews, and what `Decoded` says of runs."""
+    """The result of a share: data files by table, the rows of overviews, and what `Decoded` says about runs."""
 
     files: dict[str, list[DataFile]] = field(default_factory=dict)
     overviews: dict[str, pa.Table] = field(default_factory=dict)
@@ -76,14 +76,14 @@ def work(
     progress: Progress | None = None,
     had: Mapping[str, Collection[str]] | None = None,
 ) -> Written:
-    """Decode whole runs, and write their rows; `had` as `decode_runs` has it."""
+    """Decode runs from their start, and write their rows. `had` is as in `decode_runs`."""
     return Written.of(place, decode_runs(runs, selected, unpacked, progress, had))
 
 
 def shares(
     runs: Iterable[Run], most: int = SHARE_BYTES, size_of: Callable[[Run], int] = bytes_of
 ) -> Iterator[list[Run]]:
-    """Runs that follow each other, until their files have so many bytes."""
+    """Split runs, in order, into shares of at most `most` bytes of event files."""
     share: list[Run] = []
     size = 0
     for run in runs:

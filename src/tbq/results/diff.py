@@ -1,4 +1,4 @@
-"""Two checkpoints compared, parameter by parameter, both read in blocks."""
+"""Compares two checkpoints, parameter by parameter, reading both in blocks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def weights_diff(
 
     `status` is `same`, `changed`, `shape` (differs, so not compared), `added` or `removed`. `changed` counts
     the elements that differ; `max_abs`, `mean_abs` and `norm` describe the differences, `relative` is their norm
-    divided by that of the first checkpoint, `cosine` is the cosine of the angle between the two. Two NaN at the
+    divided by the norm of the first checkpoint, `cosine` is the cosine of the angle between the two. Two NaN at the
     same place are equal; any other non-finite difference makes the numbers non-finite. `max_unpacked` is as in
     `weights`.
 
@@ -47,7 +47,7 @@ def weights_diff(
         _Where(other),
         parameters(other, max_unpacked) as theirs,
     ):
-        # A layer that only one side has is a match too, so the selection sees both sides together.
+        # A layer may exist on only one side, so the selection is matched against both sides together.
         chosen = {p.name for p in choose([*ours, *theirs], layer, _path(model))}
         before = {p.name: p for p in ours if p.name in chosen}
         after = {p.name: p for p in theirs if p.name in chosen}
@@ -116,7 +116,7 @@ def _wide(values: Array) -> type:
 
 
 def _aligned(left: Iterator[Array], right: Iterator[Array]) -> Iterator[tuple[Array, Array]]:
-    """Two sequences of blocks cut at the same places, as readers of different formats cut differently."""
+    """Two sequences of blocks, cut at the same places: readers of different formats cut differently."""
     a = b = np.empty(0)
     while True:
         a = a if a.size else next(left, a)

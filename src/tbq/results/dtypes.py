@@ -1,4 +1,4 @@
-"""The number types of checkpoints: which of them tbq reads, and how each is stored."""
+"""The number types of checkpoints: which of them tbq can read, and how each is stored."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def unreadable(name: str) -> str | None:
 
 
 def stored(name: str) -> np.dtype[np.generic]:
-    """The NumPy type with the bytes of `name`, little-endian as in files."""
+    """The NumPy type with the same bytes as `name`, little-endian as in files."""
     return np.dtype(STORED_AS.get(name, name)).newbyteorder("<")

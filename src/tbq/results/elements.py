@@ -97,7 +97,7 @@ def gathered(parameters: Iterable[Parameter]) -> Iterator[list[tuple[Parameter, 
 
 
 def write_parquet(parameters: Sequence[Parameter], stream: IO[bytes]) -> None:
-    """The elements as Parquet, without compression and statistics, which would take longer than all the rest."""
+    """Write the elements as Parquet, without compression and statistics, which would take longer than all the rest."""
     from pyarrow import parquet as pq
 
     from tbq.export.options import ExportOptions, origin
@@ -180,7 +180,7 @@ def _real(parameter: Parameter, block: NDArray[Any]) -> NDArray[Any]:
 
 
 def ahead(function: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
-    """`function` of each item, in order, computed by threads a few items ahead of the caller."""
+    """Apply `function` to each item, in order; threads compute the results a few items ahead of the caller."""
     workers = min(4, os.cpu_count() or 1)
     with ThreadPoolExecutor(workers, thread_name_prefix="tbq-elements") as pool:
         waiting: deque[Future[T]] = deque()

@@ -1,4 +1,4 @@
-"""The arrays in files, for predictions and labels: `.npy .npz .csv .tsv .parquet .pt .safetensors`."""
+"""Reads arrays from files, for predictions and labels: `.npy .npz .csv .tsv .parquet .pt .safetensors`."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
 def _by_rows(
     shape: tuple[int, ...], dtype: Any, rows: int, blocks: Callable[[int], Iterator[Array]], path: str
 ) -> Iterator[tuple[int, Array]]:
-    """Flat blocks as complete rows of an array of this shape, about `rows` at a time."""
+    """Regroup flat blocks into complete rows of an array of this shape, about `rows` at a time."""
     width = math.prod(shape[1:])
     rows = max(1, min(rows, (1 << 24) // max(width, 1)))
     done = 0
@@ -140,7 +140,7 @@ def _tensor_blocks(path: str, key: str | None, limit: Limit) -> Iterator[tuple[i
 
 
 def _parquet(path: str, limit: Limit) -> pa.Table:
-    """A Parquet file, unless it expands to far more than its size: a long run of one value takes few bytes."""
+    """Read a Parquet file, unless it expands to far more than its size: repeated values take few bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

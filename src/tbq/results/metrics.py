@@ -60,7 +60,7 @@ def _is_csv_text(path: str | os.PathLike[str]) -> bool:
 
 
 def metrics(history: Any, *, run: str | None = None) -> Table:
-    """Metrics as a `scalars` table, one row per value, for everything that works on event files.
+    """Metrics as a `scalars` table, one row per value, for use with everything that takes scalars.
 
     `history` is what `model.fit` returns, a dict of lists, or the path of a CSVLogger file, Lightning's
     `metrics.csv`, a `trainer_state.json`, a `result.json`, a `progress.csv` or a file of `MetricsTable`.
@@ -112,13 +112,13 @@ def _table(rows: Sequence[Row], run: str) -> Table:
             if tag in (named, time):
                 continue
             number = _number(value)
-            left_out.look(tag, step, value, number)
+            left_out.note(tag, step, value, number)
             if number is not None:
                 steps, times, kept = series.setdefault(tag, ([], [], []))
                 steps.append(step)
                 times.append(wall_time)
                 kept.append(number)
-    left_out.tell(series)
+    left_out.report(series)
     if not series:
         raise SourceError(
             "has no metrics: no column or key is numeric", hint="want a number per step or epoch"
@@ -150,28 +150,28 @@ def _number(value: Any) -> float | None:
 
 @dataclass
 class _LeftOut:
-    """Values that are not in the table, or not exactly: the first of each tag, and how many."""
+    """Values that are left out of the table, or rounded: the first of each tag, and how many."""
 
     texts: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     rounded: dict[str, tuple[Integral, int, int]] = field(default_factory=dict)
 
-    def look(self, tag: str, step: int, value: Any, number: float | None) -> None:
+    def note(self, tag: str, step: int, value: Any, number: float | None) -> None:
         """Note a value that is text, or an integer that a float64 cannot hold."""
         if isinstance(value, str) and value.strip():
             text, first, count = self.texts.get(tag, (value, step, 0))
-            # Of a column without numbers only text that looks like a number matters.
+            # In a column without numbers, only text that looks like a number matters.
             keep = text if _NUMERAL.fullmatch(text.strip()) else value
             self.texts[tag] = keep, first, count + 1
         elif isinstance(value, Integral) and number != value:
             large, first, count = self.rounded.get(tag, (value, step, 0))
             self.rounded[tag] = large, first, count + 1
 
-    def tell(self, series: Mapping[str, object]) -> None:
+    def report(self, series: Mapping[str, object]) -> None:
         """Warn once per tag."""
         for tag, (text, step, count) in self.texts.items():
             if tag in series or _NUMERAL.fullmatch(text.strip()):
                 warn(
-                    f"metric {tag!r}: {count:,} of its values are left out as they are not numbers, "
+                    f"metric {tag!r}: {count:,} of its values are left out because they are not numbers, "
                     f"such as {text[:40]!r} (the first at step {step})"
                 )
         for tag, (large, step, count) in self.rounded.items():
@@ -182,11 +182,11 @@ class _LeftOut:
 
 
 def steps_of(rows: Sequence[Row]) -> tuple[str | None, list[int]]:
-    """The name of the column with the steps, None if rows are numbered, and the step of each row.
+    """The name of the column with the steps (None if rows are numbered), and the step of each row.
 
-    The step is the first of the step columns that has a whole number in every row; else the first that has whole
-    numbers and blanks, where a blank row gets the step of the row before it. One column counts for the whole file,
-    as steps of two columns cannot be compared. The other columns stay metrics.
+    It is the first of the step columns that has a whole number in every row; else the first that has only whole
+    numbers and blanks. A blank row gets the step of the row before it. One column is used for the whole file, because
+    steps of two columns cannot be compared. The other columns stay metrics.
     """
     numbered = list(enumerate(rows, 1))
     judged = [each for each in numbered if any(map(_is_metric, each[1].items()))] or numbered
@@ -209,22 +209,22 @@ def steps_of(rows: Sequence[Row]) -> tuple[str | None, list[int]]:
         else:
             if partial:
                 refused.append(partial[1])
-            _tell_steps(refused, f"the steps are those of {name!r}")
+            _warn_steps(refused, f"the steps are those of {name!r}")
             return name, _filled([row.get(name) for row in rows])
     if partial is None:
-        _tell_steps(refused, "the rows are numbered instead")
+        _warn_steps(refused, "the rows are numbered instead")
         return None, list(range(len(rows)))
-    _tell_steps([*refused, partial[1]], "such a row gets the step of the row before it")
+    _warn_steps([*refused, partial[1]], "such a row gets the step of the row before it")
     return partial[0], _filled([row.get(partial[0]) for row in rows])
 
 
-def _tell_steps(reasons: Sequence[str], outcome: str) -> None:
+def _warn_steps(reasons: Sequence[str], outcome: str) -> None:
     if reasons:
         warn(f"{'; '.join(reasons)}: {outcome}")
 
 
 def _filled(cells: Sequence[Any]) -> list[int]:
-    """The step of each row; a row without one gets that of the row before it."""
+    """The step of each row. A row without a step gets the step of the row before it."""
     steps: list[int] = []
     for cell in cells:
         step = _step(cell)

@@ -1,4 +1,4 @@
-"""The rows of metrics files, as they stand there: CSV and JSON. Numbers are exact; text stays text."""
+"""Reads the rows of metrics files in CSV and JSON. Numbers are exact; text stays text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEP_COLUMNS = ("step", "training_iteration", "global_step", "epoch")
 _NOT_METRICS = {"config", "pid", "trial_id", "date", "hostname", "node_ip", "experiment_id"}
 _BLANK = {"", "na", "none", "null"}
 _NONFINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_WHOLE = re.compile(r"([+-]?\d{16,1000})(\.0*)?")  # from 2^53 on a float64 may not be the number of the text
+_WHOLE = re.compile(r"([+-]?\d{16,1000})(\.0*)?")  # from 2^53 on, a float64 may not be exact
 _DEPTH = 32
 
 
@@ -83,7 +83,7 @@ def _parsed(cell: str) -> float | str | None:
 
 
 def json_rows(path: str) -> Iterator[dict[str, Any]]:
-    """One row per object: of a list, of `log_history`, per line, or of lists side by side."""
+    """One row per object of a list, of `log_history` or per line; or one per position of lists side by side."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,7 +107,7 @@ def json_rows(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _is_columns(content: Mapping[str, Any]) -> bool:
-    """Whether an object has lists as columns. A row may contain lists too, beside its own step."""
+    """Whether an object has lists as columns. An object with lists and a step of its own is a row."""
     return any(isinstance(value, list) for value in content.values()) and not any(
         isinstance(content.get(name), int | float) for name in STEP_COLUMNS
     )
@@ -175,7 +175,7 @@ def _flat(row: Mapping[str, Any], path: str) -> dict[str, Any]:
             elif prefix + key in flat:
                 raise _twice(prefix + key, path)
             else:
-                # tbq itself and JavaScript write numbers that JSON cannot express as these words.
+                # tbq and JavaScript write these words for numbers that JSON cannot express.
                 flat[prefix + key] = _NONFINITE.get(value, value) if isinstance(value, str) else value
 
     add(row, "", 0)

@@ -4,11 +4,11 @@ CSV: each row is appended in one write before `log` returns. If a metric is new,
 the new row is written beside the old one and renamed: at any moment the file is complete, with or without the
 new row.
 
-Parquet files cannot be appended to, as their index is at the end. Each row goes to a journal beside the file
-(`x.parquet.journal`, one numbered JSON line per row) before `log` returns. The Parquet file is rewritten, beside and
-renamed, whenever that takes less than a twentieth of the time since the last rewrite; with one row per epoch that
-is every time. A crash leaves a complete Parquet file and at most a journal of later rows, which `resume=True` and
-`tbq.results.metrics` read.
+Parquet files cannot be appended to, because their index is at the end. Each row goes to a journal beside the file
+(`x.parquet.journal`, one numbered JSON line per row) before `log` returns. The Parquet file is rewritten (a new file
+beside it is renamed) whenever that takes less than a twentieth of the time since the last rewrite; with one row per
+epoch that is every time. A crash leaves a complete Parquet file and at most a journal of later rows, which
+`resume=True` and `tbq.results.metrics` read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class MetricsTable:
         self._store: _Csv | _Parquet = stores[ending](self.path, resume, sync)
 
     def log(self, epoch: int | None = None, /, **metrics: Any) -> None:
-        """Add a row, which is safe when this returns. Without an epoch it has only the named metrics.
+        """Add a row. It is stored when this returns. Without an epoch it has only the named metrics.
 
         >>> table = tbq.results.MetricsTable("metrics.csv")
         >>> table.log(0, loss=0.5, lr=0.1)
@@ -163,7 +163,7 @@ def _refuse(path: str) -> OutputError:
 
 
 def _replace(path: str, data: bytes) -> None:
-    """Write a file beside it, sync it to disk, then rename it."""
+    """Write a new file beside the old one, sync it to disk, then rename it."""
     with output(path, force=True, sync=True) as file:
         file.write(data)
 
@@ -316,7 +316,7 @@ class _Parquet:
         started = time.monotonic()
         _replace(self._path, _parquet(self._rows, self._path, self._rounded))
         self._saved = len(self._rows)
-        # A crash in between leaves lines that the Parquet file already has; their numbers tell.
+        # A crash before the truncation leaves lines that the Parquet file already has; readers skip them by number.
         with open(self._journal, "r+b") as file:
             file.truncate(0)
         self._size = 0
@@ -378,7 +378,7 @@ def _read(path: str) -> tuple[list[Mapping[str, Value]], int]:
     rows: list[Mapping[str, Value]] = []
     if Path(path).exists():
         try:
-            # None and a missing column are the same.
+            # A None is the same as a missing column.
             with pq.ParquetFile(path) as file:
                 names = file.schema_arrow.names
                 twice = next((name for name in names if names.count(name) > 1), None)

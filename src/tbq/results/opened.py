@@ -1,4 +1,4 @@
-"""Metrics files opened like a log directory: their values as event files in a temporary directory.
+"""Opens metrics files like a log directory, by writing their values as event files to a temporary directory.
 
 `tbq export`, `tbq sql`, `tbq summary` and all methods of LogDir then work on them in the same way.
 """

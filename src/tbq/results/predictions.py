@@ -115,9 +115,9 @@ class _Batch:
     """A batch as passed, with its name for messages."""
 
     name: str
-    given: Any
-    given_labels: Any = None
-    given_ids: Any = None
+    raw_outputs: Any
+    raw_labels: Any = None
+    raw_ids: Any = None
     start: int = 0
 
     outputs: Array = field(init=False)
@@ -125,15 +125,15 @@ class _Batch:
     ids: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        self.outputs = self._array("outputs", self.given)
+        self.outputs = self._array("outputs", self.raw_outputs)
         if self.outputs.ndim == 0:
             raise UsageError(f"{self.name}outputs are a single number, want an array")
         size = len(self.outputs)
-        self.labels = None if self.given_labels is None else self._array("labels", self.given_labels)
-        if self.given_ids is None:
+        self.labels = None if self.raw_labels is None else self._array("labels", self.raw_labels)
+        if self.raw_ids is None:
             self.ids = np.arange(self.start, self.start + size)
         else:
-            self.ids = self._array("ids", self.given_ids)
+            self.ids = self._array("ids", self.raw_ids)
         for what, array in (("labels", self.labels), ("ids", self.ids)):
             if array is not None and (array.ndim == 0 or len(array) != size):
                 other = len(array) if array.ndim else 1
@@ -141,13 +141,13 @@ class _Batch:
 
     @property
     def decides(self) -> bool:
-        """Whether the layout can be judged by this batch: an empty one, or one of NaN alone, says nothing."""
+        """Whether this batch determines the layout: an empty batch, or one of only NaN, does not."""
         flat = self.outputs.reshape(len(self.outputs), -1) if len(self.outputs) else self.outputs
         return bool(flat.size) and bool((~_unknown(flat)).any())
 
-    def _array(self, what: str, given: Any) -> Array:
+    def _array(self, what: str, values: Any) -> Array:
         try:
-            array = widen(*raw(given))
+            array = widen(*raw(values))
         except ValueError:
             raise UsageError(
                 f"{self.name}the rows of {what} differ in length",
@@ -181,24 +181,24 @@ def _stream(outputs: Iterable[Any], labels: Any, ids: Any) -> Iterator[_Batch]:
             raise UsageError(
                 f"{name}a tuple of {len(parts)}, want (outputs, labels) or (outputs, labels, ids)"
             )
-        given: list[Any] = [*parts, *[None] * (3 - len(parts))]
+        values: list[Any] = [*parts, *[None] * (3 - len(parts))]
         for place, (what, more) in enumerate(zip(("labels", "ids"), beside, strict=True), 1):
             if more is not None:
-                if given[place] is not None:
+                if values[place] is not None:
                     raise UsageError(f"{name}{what} are given both in the batch and as an argument")
-                given[place] = next(more, None)
-                if given[place] is None:
+                values[place] = next(more, None)
+                if values[place] is None:
                     raise UsageError(f"got {number} batches of {what}, fewer than of outputs")
-        batch = _Batch(name, given[0], given[1], given[2], start)
+        batch = _Batch(name, values[0], values[1], values[2], start)
         start += len(batch.outputs)
         yield batch
 
 
 @dataclass
 class _Layout:
-    """How batches become rows, the same for all: the first batch with known outputs decides.
+    """How batches become rows: the first batch with known outputs decides for all batches.
 
-    Batches give the rows that all examples at once would give; a later batch that needs another layout is an error.
+    Batches give the same rows as all examples at once. A later batch that needs another layout is an error.
     """
 
     classes: list[str] | None
@@ -211,7 +211,7 @@ class _Layout:
     schema: pa.Schema | None = None
 
     def first(self, batches: Sequence[_Batch]) -> list[pa.RecordBatch]:
-        """The rows of the first batches; the last of them decides, empty ones before it have no rows."""
+        """The rows of the first batches. The last of them decides; empty batches before it have no rows."""
         decided = self.record(batches[-1])
         return [*(self.record(batch) for batch in batches[:-1] if len(batch.outputs)), decided]
 
@@ -423,14 +423,14 @@ class _Layout:
 
     def _free(self, columns: dict[str, Any], scores: Mapping[str, Any]) -> dict[str, Any]:
         """Add the scores to the other columns; a class named `label` becomes `class.label`."""
-        taken = {"id", "label", "predicted", "confidence", "score"}
+        reserved = {"id", "label", "predicted", "confidence", "score"}
         return columns | {
-            f"class.{name}" if name in taken else name: values for name, values in scores.items()
+            f"class.{name}" if name in reserved else name: values for name, values in scores.items()
         }
 
 
 def _task(outputs: Array, labels: Array | None, classes: Sequence[str] | None) -> Task:
-    """The task, judged by shapes and types; NaN is an unknown output, which speaks for no task."""
+    """The task, judged by shapes and types. NaN is an unknown output, which is ignored."""
     single = outputs.ndim == 1 or outputs.shape[1] == 1
     if labels is not None and labels.dtype.kind in "US":
         return "binary" if single and outputs.dtype.kind == "f" else "multiclass"
@@ -449,7 +449,7 @@ def _task(outputs: Array, labels: Array | None, classes: Sequence[str] | None) -
 
 
 def _unknown(flat: Array) -> Array:
-    """For each row, whether a number of it is NaN."""
+    """For each row, whether it contains NaN."""
     if flat.dtype.kind != "f":
         return np.zeros(len(flat), bool)
     return np.asarray(np.isnan(flat).any(axis=tuple(range(1, flat.ndim))))
@@ -469,7 +469,7 @@ def _probabilities(outputs: Array) -> bool:
 
 
 def _sum_to_one(outputs: Array) -> bool:
-    """Whether the rows are distributions; with float16 and many classes the sum is only near one."""
+    """Whether each row sums to one; with float16 and many classes only approximately."""
     return not outputs.size or bool(np.allclose(outputs.sum(axis=1, dtype=np.float64), 1, atol=1e-2))
 
 
@@ -503,7 +503,7 @@ def _arrow(values: Any) -> pa.Array:
 
 
 def _exactly(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The values in the type of earlier batches; ValueError if that would change one."""
+    """The values in the type of earlier batches; raises ValueError if that would change a value."""
     import pyarrow as pa
 
     if pa.types.is_string(values.type) != pa.types.is_string(kind) and len(values):

@@ -33,7 +33,7 @@ class Rows:
     ) -> None:
         self.kind = kind
         self._batches = batches
-        self._writers = writers or {}  # format -> a faster writer than that of batches
+        self._writers = writers or {}  # format -> a writer that is faster than writing batches
 
     def __repr__(self) -> str:
         return f"<tbq.Rows {self.kind}: computed on use>"

@@ -19,7 +19,7 @@ _NOT_CLASSES = {"id", "label", "predicted", "confidence", "score"}
 
 
 class PairCounts:
-    """Counts of (label, predicted) pairs, collected batch by batch so that streams are not kept."""
+    """Counts of (label, predicted) pairs, collected batch by batch so that streams need not be kept in memory."""
 
     def __init__(self) -> None:
         self.pairs: Counter[tuple[Any, Any]] = Counter()

@@ -21,15 +21,16 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def write_rows(
-    rows: Rows, path: StrPath, own: dict[str, Callable[[IO[bytes]], object]], **given: Unpack[Writing]
+    rows: Rows, path: StrPath, own: dict[str, Callable[[IO[bytes]], object]], **writing: Unpack[Writing]
 ) -> list[str]:
-    """Write rows as a stream if the format allows it; `own` are faster writers of some formats, of all columns."""
-    keywords("rows.write", given, WRITING)
-    name, compression = format_of(path, given.get("format"))
+    """Write rows as a stream if the format allows it. `own` has faster writers for some formats, if all columns are
+    written."""
+    keywords("rows.write", writing, WRITING)
+    name, compression = format_of(path, writing.get("format"))
     if name not in _WRITERS or "{run}" in os.fspath(path):
-        return write(rows.to_table(), path, **given)
-    force, storage = given.pop("force", False), given.pop("storage", None)
-    options = ExportOptions(kind=rows.kind, **{**given, "format": name})  # type: ignore[arg-type]
+        return write(rows.to_table(), path, **writing)
+    force, storage = writing.pop("force", False), writing.pop("storage", None)
+    options = ExportOptions(kind=rows.kind, **{**writing, "format": name})  # type: ignore[arg-type]
     with (
         using(storage=storage),
         output(path, force) as stream,
@@ -43,7 +44,7 @@ def write_rows(
 
 
 def _chosen(batches: Batches, options: ExportOptions) -> Batches:
-    """The batches with the columns that are asked for."""
+    """The batches with the selected columns."""
     if options.columns is None:
         yield from batches
         return

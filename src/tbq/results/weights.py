@@ -86,8 +86,8 @@ def weight_elements(
 ) -> Rows:
     """Every element of the parameters of a model or checkpoint: `layer, parameter, index, value`.
 
-    Takes what `weights` takes. Rows are computed on use, so that `weight_elements(path).write("weights.csv")` needs
-    little memory at any size. `index` is the position in C order: `numpy.unravel_index` gives the place on each axis.
+    Takes the same arguments as `weights`. Rows are computed on use, so `weight_elements(path).write("weights.csv")`
+    needs little memory at any size. `index` is the position in C order: `numpy.unravel_index` gives the place on each axis.
 
     >>> import numpy as np
     >>> weight_elements({"dense.bias": np.array([0.5, 2.0])}).to_arrow().to_pylist()[1]

@@ -1,4 +1,4 @@
-"""Which bytes: the runs and event files below a path, and compressed files unpacked."""
+"""Finds runs and event files below paths and URLs, fetches remote files and unpacks compressed files."""
 
 from tbq.source.discover import Found, Run, discover
 from tbq.source.walk import is_event_file

@@ -1,9 +1,9 @@
 """`Cache`: copies of remote objects on this disk, bounded in size, shared by any number of processes without a lock.
 
-A copy is named after its URL, its etag and its size, and gets that name when it is complete: what has the right name
-has the right bytes. Nothing is written to it after that. Readers link copies into a folder of their own (`Mirror`), so
-a copy can be removed at any moment. Its time of access says when it was last wanted, its time of change is that of the
-object.
+A copy is named after its URL, its etag and its size, and gets that name only when it is complete, so a file with the
+right name has the right bytes. It is never written to after that. Readers link copies into a folder of their own
+(`Mirror`), so a copy can be removed at any moment. A copy's access time is the time of its last use, its modification
+time is that of the object.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tbq.scratch import Scratch
 
 _FOLDER = "objects"
 _SUFFIX = ".events"
-_RECENT = 600.0  # seconds for which a copy need not be said again to be wanted
+_RECENT = 600.0  # seconds for which the access time of a copy need not be updated
 
 
 class CachedCopy(NamedTuple):
-    """A copy: of which URL (as its digest), which version, and how many bytes."""
+    """A copy: the digests of its URL and etag, and its size."""
 
     url: str
     etag: str
@@ -53,7 +53,7 @@ def _digest(text: str) -> str:
 
 
 def give(source: Path, target: Path, link: bool) -> None:
-    """Give a file a second name, or make a copy of it with its times."""
+    """Link a file to a second name, or copy it with its times."""
     if link:
         with contextlib.suppress(OSError):  # a file system without links, or with too many of this file
             os.link(source, target)
@@ -63,24 +63,24 @@ def give(source: Path, target: Path, link: bool) -> None:
 
 
 class Cache:
-    """The copies below a folder, together at most `limit` bytes when `trim` has been called."""
+    """The copies below a folder. `trim` reduces them to `limit` bytes."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.folder = folder
         self.limit = limit
         self._objects = folder / _FOLDER
-        self._known: dict[str, CachedCopy] | None = None  # the newest that was seen of each URL
+        self._known: dict[str, CachedCopy] | None = None  # URL → its newest known copy
         self._lock = threading.Lock()
 
     def scratch(self) -> Scratch:
-        """A folder on the same disk, which goes when this process does."""
+        """A folder on the same disk that is deleted when this process ends."""
         try:
             self._objects.mkdir(mode=0o700, parents=True, exist_ok=True)
             return Scratch(self.folder, "files")
         except OSError as failure:
             reason = (failure.strerror or str(failure)).lower()
             raise SourceError(
-                f"the cache of remote objects cannot be made: {reason}",
+                f"the cache of remote objects cannot be created: {reason}",
                 path=self.folder,
                 hint="name another folder: --cache DIR, TBQ_CACHE",
                 code="cache",
@@ -90,7 +90,7 @@ class Cache:
         return self._objects / copy.url[:2] / copy.name
 
     def newest(self, url: str) -> CachedCopy | None:
-        """What there is of a URL, whatever its version; as of the first question, and of what was added since."""
+        """The largest copy of a URL, in any version. The folder is listed once; later additions are included."""
         with self._lock:
             if self._known is None:
                 self._known = {}
@@ -101,11 +101,11 @@ class Cache:
             return self._known.get(_digest(url))
 
     def take(self, copy: CachedCopy, target: Path, link: bool = True) -> bool:
-        """Give a copy a second name, or with `link=False` make another copy of it; false if it is not there."""
+        """Link a copy to `target`, or copy it there if `link=False`; returns False if the cache does not have it."""
         source = self.path(copy)
         try:
             status = source.stat()
-            if status.st_size != copy.size:  # a disk that was full, a file system that lost its end
+            if status.st_size != copy.size:  # the disk was full, or the file system lost its end
                 source.unlink(missing_ok=True)
                 return False
             if time.time() - status.st_atime > _RECENT:
@@ -116,7 +116,7 @@ class Cache:
         return True
 
     def add(self, copy: CachedCopy, complete: Path) -> None:
-        """Keep a complete file under the name of its version; it is moved there."""
+        """Move a complete file into the cache."""
         target = self.path(copy)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         try:
@@ -133,7 +133,7 @@ class Cache:
                 self.path(old).unlink(missing_ok=True)
 
     def trim(self) -> None:
-        """Remove what has not been wanted for the longest time, until the rest fits."""
+        """Remove the least recently used copies until the rest fits."""
         files = []
         for copy, path in self._listed():
             with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
-"""Copies of an event file beside it: the same bytes, or an older backup that the file begins with.
+"""Finds copies of an event file beside it: the same bytes, or an older backup that the file begins with.
 
-The rows of a copy are those of the file, so a run reads one of them. Only runs of several files are looked at, and
-only files that begin alike are compared: the first record of an event file has the time at which it was made.
+A copy has the same rows as its file, so a run reads only one of them. Only runs of several files are checked, and only
+files that begin alike are compared: the first record of an event file has the time of its creation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tbq.text import shell_word, shown_path
 if TYPE_CHECKING:
     from tbq.source.remote import Remote
 
-_HEAD = 40  # bytes of the first record that every writer makes, with its time
+_HEAD = 40  # bytes of the first record that every writer writes, with its time
 _BLOCK = 1 << 18
 _GZIP = b"\x1f\x8b"
 _MD5 = re.compile(r"[0-9a-f]{32}")
@@ -29,7 +29,7 @@ _Stamp = tuple[int, int, int, int]  # device, inode, size, time of the last chan
 
 
 class Copy(NamedTuple):
-    """A file that is not read, since `of` has all of its bytes; stamps are those of the files when this was seen."""
+    """A file that is not read, because `of` has all of its bytes. `stamps` are the two files' stamps at that time."""
 
     run: str
     path: str
@@ -39,7 +39,7 @@ class Copy(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What it is, and what is done about it."""
+        """What the file is a copy of, and the consequence."""
         beside = os.path.dirname(self.of) == os.path.dirname(self.path)
         name = shown_path(os.path.basename(self.of) if beside else self.of)
         if self.exact:
@@ -48,15 +48,15 @@ class Copy(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """How to be rid of it."""
+        """How to get rid of it."""
         return f"remove it, or move it to another directory: mv {shell_word(self.path)} DIR"
 
     def problem(self) -> Problem:
-        """The copy as readings report it: nothing is lost."""
+        """The copy as a reported problem of severity `info`: nothing is lost."""
         return Problem("copy", "info", self.message, path=self.path, run=self.run, hint=self.hint)
 
     def is_settled(self) -> bool:
-        """Whether both files are as they were, except that the one that is read may have grown."""
+        """Whether both files are unchanged, except that the file that is read may have grown."""
         if is_remote(self.path):
             return True  # objects are listed again anyway
         copy, file = _stamp(self.path), _stamp(self.of)
@@ -67,7 +67,7 @@ class Copy(NamedTuple):
 
 
 def without_copies(run: str, files: Sequence[str], remote: Remote | None) -> tuple[list[str], list[Copy]]:
-    """The files of a run that are read, in their order, and those that are copies of them."""
+    """The files of a run to read, in their order, and the copies of them."""
     alike: dict[object, list[str]] = {}
     for path in files:
         begin = _remote_key(path, remote) if remote is not None and is_remote(path) else _head(path)
@@ -84,16 +84,16 @@ def without_copies(run: str, files: Sequence[str], remote: Remote | None) -> tup
 
 
 def _in_group(run: str, group: Sequence[str]) -> list[Copy]:
-    """The copies among files that begin alike. Of equal files the first is read, an uncompressed one before others."""
+    """The copies among files that begin alike. Of equal files the first is read, preferably an uncompressed one."""
     copies: dict[str, tuple[str, bool]] = {}
     kept: list[str] = []
-    stamps = {path: _stamp(path) for path in group}  # before they are read: a change in between is seen later
+    stamps = {path: _stamp(path) for path in group}  # before reading them, so that a later change shows
     for path in sorted(group, key=_is_packed):
         for at, other in enumerate(kept):
             longer = _compared(path, other)
             if longer is None:
                 continue
-            if longer > 0:  # the file that was to be read is itself the older copy
+            if longer > 0:  # the file kept so far is the older copy
                 copies = {
                     each: (path, False) if of == other else (of, exact)
                     for each, (of, exact) in copies.items()
@@ -109,8 +109,7 @@ def _in_group(run: str, group: Sequence[str]) -> list[Copy]:
 
 
 def _remote_key(url: str, remote: Remote) -> object:
-    """What equal objects share: the MD5 that stores give them as their etag. An etag of another form may be one of
-    two different objects."""
+    """A key that only equal objects share: an etag that is an MD5. Different objects may share other forms of etags."""
     version = remote.objects.get(url)
     return ("", version.size, version.etag) if version and _MD5.fullmatch(version.etag.strip('"')) else None
 
@@ -140,7 +139,7 @@ def _is_packed(path: str) -> bool:
 
 
 def _compared(path: str, other: str) -> int | None:
-    """0 if the files are equal, 1 if the first goes on after the end of the second, -1 the reverse; else None."""
+    """0 if the files are equal, 1 if the first continues after the end of the second, -1 the reverse; else None."""
     if is_remote(path):
         return 0  # equal by their etags
     try:

@@ -1,4 +1,4 @@
-"""Finding runs: each directory with event files is one, named by its path below the logdir."""
+"""Finds runs: each directory with event files is a run, named by its path below the logdir."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from tbq.source.remote import Remote
     from tbq.storage import Storage
 
-#: What `tbq.open` takes.
+#: The sources that `tbq.open` accepts.
 Source = StrPath | Sequence[StrPath] | Mapping[str, StrPath]
 
 _NAMED = re.compile(r"([^:/\\]+):(.+)", re.DOTALL)
 #: The range of all bytes of a file.
 WHOLE = (0, 2**64 - 1)
 
-_WHO = "see who may read it, and the directories above it: ls -ld"
+_WHO = "check the permissions of the path and of the directories above it: ls -ld"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -48,17 +48,17 @@ class Run(NamedTuple):
     name: str
     path: str
     files: list[str]
-    ranges: list[tuple[int, int]] | None = None  # the bytes of each file that belong to it, None for all
+    ranges: list[tuple[int, int]] | None = None  # the bytes of each file that belong to the run; None for all
     metadata: dict[bytes, bytes] | None = (
-        None  # of tags, if it is only a part of a run that may say it elsewhere
+        None  # of tags; set if this is a part of a run, and an earlier part had them
     )
-    remote: Remote | None = None  # where files come from that are URLs
-    copies: Sequence[Copy] = ()  # files that are not read: one of `files` has their bytes
+    remote: Remote | None = None  # fetches the files that are URLs
+    copies: Sequence[Copy] = ()  # files that are not read, because one of `files` has their bytes
 
 
 @dataclass(frozen=True)
 class Found:
-    """What lies below the paths that were given: runs by name, and what could not be listed."""
+    """The contents of some paths: runs by name, and the problems of listing them."""
 
     paths: list[str]
     runs: list[Run]
@@ -69,17 +69,17 @@ class Found:
 
     @property
     def copies(self) -> list[Copy]:
-        """The files of all runs that are not read: another one has their bytes."""
+        """The files of all runs that are not read, because another file has their bytes."""
         return [copy for run in self.runs for copy in run.copies]
 
     @property
     def notices(self) -> list[Problem]:
-        """Everything that readers of the runs should know: what could not be listed, and the copies."""
+        """Everything to report about the runs: what could not be listed, and the copies."""
         return [*self.problems, *(copy.problem() for copy in self.copies)]
 
 
 def sources(source: object) -> list[tuple[str | None, str]]:
-    """What was given to open, as (name, path): the name is None if the path determines it.
+    """The items of a source as (name, path). The name is None if the path determines it.
 
     >>> sources({"a": "runs"}), sources(["runs", "more"])
     ([('a', 'runs')], [(None, 'runs'), (None, 'more')])
@@ -97,19 +97,19 @@ def sources(source: object) -> list[tuple[str | None, str]]:
     return [(None, _path(path, want)) for path in source]
 
 
-def _path(given: object, want: str) -> str:
-    if not isinstance(given, str | bytes | os.PathLike):
-        raise bad("path", given, want)
-    return without_user(os.fsdecode(given))
+def _path(item: object, want: str) -> str:
+    if not isinstance(item, str | bytes | os.PathLike):
+        raise bad("path", item, want)
+    return without_user(os.fsdecode(item))
 
 
 def is_lake(path: str) -> bool:
-    """Whether a path names a folder that `tbq sync` made; of a URL it is known once it was looked up."""
+    """Whether a local path names a folder that `tbq sync` created. For URLs, ask `Remote.is_lake`."""
     return not is_remote(path) and os.path.exists(_marker(path))
 
 
 def refuse_lakes(items: Iterable[tuple[str | None, str]], want: str) -> None:
-    """Raise if one of the paths is a lake, where event files are needed; `want` says what for."""
+    """Raise if one of the paths is a lake but event files are needed; `want` says what for."""
     for _, path in items:
         if is_lake(_without_name(path)):
             try:
@@ -120,24 +120,24 @@ def refuse_lakes(items: Iterable[tuple[str | None, str]], want: str) -> None:
 
 
 def _lake_error(path: str, want: str, about: bytes) -> UsageError:
-    """The error if a path is a lake, where event files are needed; `about` is what the lake says of itself."""
+    """The error if a path is a lake but event files are needed; `about` is the text of the lake's configuration."""
     try:
         named = [str(source) for _, source in json.loads(about)["sources"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         named = []
-    hint = "name the log directory that the lake was made of"
+    hint = "name the log directory that the lake was made from"
     if named:
         hint += ": " + " ".join(map(shown_path, named))
     return UsageError(f"is a lake: {want}", path=path, hint=hint)
 
 
 def _marker(path: str) -> str:
-    """The file that says that a folder is a lake."""
+    """The file that marks a folder as a lake."""
     return os.path.join(os.path.expanduser(local_path(path)), *LAKE.split("/"))
 
 
 def refuse_remote_lakes(found: Found, want: str) -> None:
-    """Raise if one of the URLs is a lake, where event files are needed; `want` says what for."""
+    """Raise if one of the URLs is a lake but event files are needed; `want` says what for."""
     for url in found.lakes:
         about = found.remote.read_beside(place_of(url).below(LAKE).url, 1 << 20) if found.remote else None
         raise _lake_error(url, want, about or b"")
@@ -153,13 +153,13 @@ def find(
     watched: list[str] | None = None,
     remote: Remote | None = None,
 ) -> Found:
-    """Find the runs below paths, each with the name that its runs shall have, or None.
+    """Find the runs below paths. Each path comes with the name for its runs, or None.
 
-    Every directory is one run at most, whatever links lead to it: by the name without a link, else by the name that
-    comes first, those with fewer folders before those with more.
+    Every directory is at most one run, even if several links lead to it. It is named by its path without links, else by
+    the link with the fewest path parts, then by the first in order.
 
-    A path that leads nowhere is an error, unless `watched` is given: then it has no runs yet, and every directory that
-    was listed is added to `watched`. URLs are looked up by `remote`, one that is made here if none is given.
+    A path that does not exist is an error, unless `watched` is passed: then the path has no runs yet, and every listed
+    directory is added to `watched`. `remote` looks up URLs; without it, one is created here if needed.
     """
     if not items:
         raise UsageError("no path was given", hint="give a directory with event files, e.g. runs")
@@ -167,16 +167,16 @@ def find(
         remote = remote_for(items)
     roots: list[tuple[str | None, str]] = []
     absent: list[str] = []
-    for given, item in items:
+    for alias, item in items:
         try:
-            roots += [(given or name, path) for name, path in _expand(item, remote)]
+            roots += [(alias or name, path) for name, path in _expand(item, remote)]
         except SourceError as nothing:
             if watched is None or nothing.code in ("remote", "denied", "cache"):
                 raise
             if is_remote(item):
                 absent.append(place_of(item).url)
             elif (
-                given is None and not glob.has_magic(item) and (not _NAMED.fullmatch(item) or _is_drive(item))
+                alias is None and not glob.has_magic(item) and (not _NAMED.fullmatch(item) or _is_drive(item))
             ):
                 absent.append(os.path.expanduser(local_path(item)))
     problems: list[Problem] = []
@@ -184,8 +184,8 @@ def find(
     files: dict[str, list[str]] = {}
     places: dict[str, str] = {}
     base = _common([path for name, path in roots if name is None], absent, remote)
-    together = Seen(several=len(roots) > 1)  # paths that were not named apart share their directories
-    seen: set[str] = set()  # the same of URLs
+    together = Seen(several=len(roots) > 1)  # shared by the paths without a name of their own
+    seen: set[str] = set()  # the same for URLs
     lakes: list[str] = []
     for name, path in roots:
         prefix = name if name is not None else _below(path, base)
@@ -240,7 +240,7 @@ def _add(files: dict[str, list[str]], places: dict[str, str], run: str, folder: 
 
 
 def any_remote(source: Source) -> bool:
-    """Whether a URL of a store is among what was given."""
+    """Whether a source has a URL of a store."""
     return any(is_remote(_without_name(item)) for _, item in sources(source))
 
 
@@ -250,7 +250,7 @@ def remote_for(
     cache: StrPath | None = None,
     live: bool = False,
 ) -> Remote | None:
-    """What looks up the URLs among these paths; None if there is none, and nothing is imported for it."""
+    """A `Remote` to look up the URLs among these paths. None if there are no URLs; then nothing is imported."""
     if not any(is_remote(_without_name(item)) for _, item in items):
         return None
     from tbq.source.remote import Remote
@@ -265,7 +265,7 @@ def _without_name(item: str) -> str:
 
 
 def places_of(item: str) -> list[str]:
-    """The paths of this machine that an item may mean: itself and, if it is a `name:path` pair, the path in it.
+    """The local paths that an item may mean: itself and, if it is a `name:path` pair, the path in it.
 
     >>> places_of("a:/data/runs"), places_of("s3://bucket/runs")
     (['a:/data/runs', '/data/runs'], [])
@@ -278,7 +278,7 @@ def places_of(item: str) -> list[str]:
 
 
 def absolute(name: str | None, item: str) -> tuple[str | None, str]:
-    """A path, a glob or a `name:path` pair as (name, path) that mean the same in every directory."""
+    """A path, a glob or a `name:path` pair as (name, path) that means the same in every working directory."""
     if is_remote(item):
         return name, item
     path = os.path.expanduser(local_path(item))
@@ -287,13 +287,13 @@ def absolute(name: str | None, item: str) -> tuple[str | None, str]:
         return name, os.path.abspath(path)
     if named and not _is_drive(path):
         return absolute(name or named[1], named[2])
-    if glob.has_magic(path) and not os.path.isabs(path):  # the directories above it are no patterns
+    if glob.has_magic(path) and not os.path.isabs(path):  # the working directory is not part of the pattern
         return name, os.path.join(glob.escape(os.getcwd()), path)
     return name, os.path.abspath(path) if path else path
 
 
 def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, str]]:
-    """A path, a glob or a `name:path` pair as (name, path); what exists is taken as it is."""
+    """A path, a glob or a `name:path` pair as (name, path). A path that exists is taken literally."""
     if not item:
         raise UsageError("got an empty path", hint="give a directory with event files, e.g. runs")
     if remote is not None and is_remote(item):
@@ -301,7 +301,7 @@ def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, s
     item = os.path.expanduser(local_path(item))
     if os.path.lexists(item):
         if not os.path.exists(item):
-            raise SourceError("is a link to nothing", path=item)
+            raise SourceError("is a broken link", path=item)
         return [(None, item)]
     refuse_remote(item)
     named = _NAMED.fullmatch(item)
@@ -317,17 +317,17 @@ def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, s
         os.stat(item)
     except (FileNotFoundError, ValueError):
         pass
-    except OSError as failure:  # a directory above it does not let us look
+    except OSError as failure:  # a directory above it denies access
         reason = (failure.strerror or str(failure)).lower()
-        raise SourceError(f"cannot be looked at: {reason}", path=item, hint=_WHO, code="unreadable") from None
+        raise SourceError(f"cannot be accessed: {reason}", path=item, hint=_WHO, code="unreadable") from None
     raise SourceError("no such file or directory", path=item, hint=_nearby(item))
 
 
 def _is_drive(item: str) -> bool:
-    """Whether this is a path on a drive of Windows, and not a run called `C`."""
+    """Whether this is a path on a Windows drive, and not a run called `C`."""
     if _DRIVE.match(item) is None:
         return False
-    # Elsewhere `a:/data/runs` names a run, if there is such a path.
+    # On other systems `a:/data/runs` names a run, if /data/runs exists.
     return os.name == "nt" or item[2] == "\\" or not (os.path.lexists(item[2:]) or glob.glob(item[2:]))
 
 
@@ -340,15 +340,15 @@ def _nearby(path: str) -> str | None:
             parent = parent.parent
         return f"the nearest directory that exists is {shown_path(parent.absolute())}"
     try:
-        there = [other.name for other in parent.iterdir()]
+        siblings = [other.name for other in parent.iterdir()]
     except OSError:
         return None
-    close = difflib.get_close_matches(Path(path).name, there, n=3)
-    return f"close to it: {', '.join(shown_path(parent / name) for name in close)}" if close else None
+    close = difflib.get_close_matches(Path(path).name, siblings, n=3)
+    return f"closest: {', '.join(shown_path(parent / name) for name in close)}" if close else None
 
 
 def _common(paths: list[str], absent: Sequence[str] = (), remote: Remote | None = None) -> str:
-    """The directory that run names are relative to; what is not there yet is expected to be a directory."""
+    """The directory that run names are relative to. A path that does not exist yet is assumed to be a directory."""
     if not paths:
         return ""
     if remote is not None and any(map(is_remote, paths)):
@@ -368,7 +368,7 @@ def _common(paths: list[str], absent: Sequence[str] = (), remote: Remote | None 
 
 
 def _common_url(urls: list[str]) -> str:
-    """The URL above all of these: a directory, a bucket or, if they lie in several, only `s3://`."""
+    """The URL above all of these: a directory, a bucket or, for several buckets, only `s3://`."""
     parts = [[place.store, *place.key.split("/")] for place in map(place_of, filter(is_remote, urls))]
     schemes = {store.partition("://")[0] for store, *_ in parts}
     if len(parts) < len(urls) or len(schemes) > 1:

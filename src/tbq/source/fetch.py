@@ -1,4 +1,4 @@
-"""One remote object into a file: all of it, or what was added to it, with bounded memory."""
+"""Fetches one remote object into a file: all of it, or only the bytes that were added; with bounded memory."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 
 from tbq.source.store import NoRangesError, Object, Store
 
-PIECE = 8 << 20  # bytes of one request
-TOGETHER = 16  # pieces in memory
-_CHECKED = 16 << 10  # bytes before the old end that are compared
+PIECE = 8 << 20  # bytes per request
+TOGETHER = 16  # pieces in memory at a time
+_CHECKED = 16 << 10  # bytes to compare before the old end
 
 _pieces = threading.BoundedSemaphore(TOGETHER)
 
 
 def download(store: Store, version: Object, target: Path) -> None:
-    """Write this version to a new file; raises `ChangedError` if there is another one by now."""
+    """Write this version to a new file; raises `ChangedError` if the object has changed."""
     with target.open("wb"):
         pass
     if version.size == 0:
@@ -38,10 +38,10 @@ def download(store: Store, version: Object, target: Path) -> None:
 
 
 def append(store: Store, version: Object, target: Path, digest: GrowingMD5 | None = None) -> bool:
-    """Add to a file what an object has after its end, if the object still has the same bytes before that end.
+    """Append an object's new bytes to its file, if the object still begins with the bytes of the file.
 
-    Of those a few are compared; with `digest` the result must have the checksum that the version's etag is. False if
-    it is another object: then the file is as it was, as it is after an error.
+    Compares a few bytes before the old end; with `digest`, the checksum of the result must also equal the version's
+    etag. Returns False if the object does not continue the file. Then, and after an error, the file is unchanged.
     """
     before = target.stat()
     have = before.st_size
@@ -74,7 +74,7 @@ def append(store: Store, version: Object, target: Path, digest: GrowingMD5 | Non
 
 
 def begins_with(path: Path, other: Path) -> bool:
-    """Whether a file has all bytes of another one at its beginning."""
+    """Whether a file begins with all bytes of another file."""
     with path.open("rb") as file, other.open("rb") as start:
         while data := start.read(1 << 20):
             if file.read(len(data)) != data:
@@ -83,14 +83,14 @@ def begins_with(path: Path, other: Path) -> bool:
 
 
 def copy_rest(path: Path, target: Path) -> None:
-    """Add to a file what another one has after its end."""
+    """Append to a file the bytes of a longer file that it lacks."""
     with path.open("rb") as file, target.open("ab") as rest:
         file.seek(rest.tell())
         shutil.copyfileobj(file, rest)
 
 
 class GrowingMD5:
-    """The MD5 of a file that grows, which is the etag of an object that was written in one piece."""
+    """The MD5 of a growing file. Stores use the MD5 as the etag of an object that was written in one piece."""
 
     def __init__(self) -> None:
         self.clear()
@@ -100,7 +100,7 @@ class GrowingMD5:
         self._size = 0
 
     def of(self, path: Path) -> str:
-        """The checksum of the whole file; only what was added since the last call is read."""
+        """The checksum of the whole file. Reads only the bytes that were added since the last call."""
         with path.open("rb") as file:
             file.seek(self._size)
             while data := file.read(1 << 20):
@@ -110,7 +110,7 @@ class GrowingMD5:
 
 
 def _pieces_into(store: Store, version: Object, target: Path, begin: int) -> None:
-    """The rest of an object. If it fails the file has no hole: what was written after the first gap is cut off."""
+    """Fetch the rest of an object. On failure, truncates the file at the first gap, so that it has no hole."""
     starts = range(begin, version.size, PIECE)
 
     def piece(start: int) -> None:

@@ -1,4 +1,4 @@
-"""The files of runs as the core takes them: which bytes of each, how many; those of URLs fetched first."""
+"""Prepares the files of runs for the core: fetches remote files, and tells which bytes of each file to read."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from tbq.progress import Call
     from tbq.source.remote import Remote
 
-#: Runs that are decoded together have so many bytes: enough for all cores, but little to hold.
+#: Bytes of runs that are decoded together: enough for all cores, but little to hold in memory.
 GROUP_BYTES = 64 * 1024 * 1024
-#: The same for those who keep little of what they read.
+#: The same for callers that keep little of what they read.
 HELD_BYTES = 32 * 1024 * 1024
 
 
 def ranges_of(runs: Iterable[Run]) -> list[tuple[int, int]] | None:
-    """The bytes of each file that are read; None if all are."""
+    """The range of bytes to read of each file; None if all files are read whole."""
     listed = list(runs)
     if all(run.ranges is None for run in listed):
         return None
@@ -30,13 +30,13 @@ def ranges_of(runs: Iterable[Run]) -> list[tuple[int, int]] | None:
 
 
 def metadata_of(runs: Iterable[Run]) -> list[dict[bytes, bytes] | None] | None:
-    """What is known of the tags of each run from elsewhere; None if that is nothing."""
+    """The metadata of tags that was read earlier, by run; None if no run has any."""
     listed = [run.metadata for run in runs]
     return listed if any(listed) else None
 
 
 def bytes_of(run: Run) -> int:
-    """How many bytes the files of a run have; those that are not there have none."""
+    """The total bytes of a run's files. Missing files count as 0."""
     return sum(
         run.remote.size(path) if run.remote is not None and is_remote(path) else _size(path)
         for path in run.files
@@ -46,8 +46,8 @@ def bytes_of(run: Run) -> int:
 def groups(
     runs: Iterable[Run], first: int, limit: int, size_of: Callable[[Run], int] = bytes_of
 ) -> Iterator[list[Run]]:
-    """Runs that follow each other, until their files have so many bytes: `first`, then more up to `limit`. A larger
-    run is alone."""
+    """Split runs, in order, into groups of up to `first` bytes, then of more and more bytes up to `limit`. A run that
+    is larger than that is a group of its own."""
     group: list[Run] = []
     size = 0
     for run in runs:
@@ -70,7 +70,7 @@ def _size(path: str) -> int:
 
 
 def fetch(runs: Iterable[Run], progress: Call | None = None, most: int | None = None) -> int:
-    """Have files of what is remote in these runs; returns how many bytes are left after about `most`."""
+    """Fetch about `most` bytes of the remote files of these runs; returns how many bytes are left."""
     wanted: dict[int, tuple[Remote, list[str]]] = {}
     for run in runs:
         if run.remote is not None:
@@ -79,12 +79,12 @@ def fetch(runs: Iterable[Run], progress: Call | None = None, most: int | None = 
 
 
 def present(runs: Iterable[Run]) -> None:
-    """Have the files again of runs that were read, if they had to make room for others; followed ones stay."""
+    """Fetch the files of runs again if they were deleted to make room. Files of followed logs are never deleted."""
     fetch(run for run in runs if run.remote is not None and not run.remote.live)
 
 
 def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int], list[bytes] | None]:
-    """The paths as the core takes them, for each the index of its run, and the names that order copies of objects."""
+    """For the core: the paths, the index of each path's run, and the names that order copies of remote objects."""
     paths: list[bytes] = []
     indices: list[int] = []
     names: list[bytes] = []

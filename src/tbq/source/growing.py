@@ -1,4 +1,4 @@
-"""Whether a file is still being written: what tells a log that grows from one that was cut off."""
+"""Tells whether a file is still being written, and so a growing log from one that was cut off."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 
 from tbq.source.walk import is_event_file
 
-RECENT = 600  # seconds since the last change within which a file counts as being written
+RECENT = 600  # seconds: a file that changed more recently counts as being written
 
 
 class Growing:
-    """Asks about many files at one moment; what processes have open is looked up once, and only if it must be."""
+    """Checks many files at one moment. Which files processes have open is looked up once, and only if needed."""
 
     def __init__(self) -> None:
         self.now = time.time()
         self._opened: set[str] | None = None
 
     def __call__(self, path: str, size: int | None = None) -> bool:
-        """Whether the file changed within minutes, has another size than the one that was read, or is open for writing.
+        """Whether the file changed within the last minutes, is larger than `size`, or is open for writing.
 
-        Only Linux tells which files are open, and only of processes that this user may see.
+        Open files are known only on Linux, and only those of processes that this user may inspect.
         """
         try:
             info = Path(path).stat()
@@ -44,7 +44,7 @@ def _open_files() -> list[str]:
         try:
             for link in process.iterdir():
                 target = str(link.readlink())
-                # The mode of the link is that of the opening.
+                # The link's mode tells whether the file was opened for writing.
                 if is_event_file(os.path.basename(target)) and link.lstat().st_mode & 0o200:
                     targets.append(target)
         except OSError:

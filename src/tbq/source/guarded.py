@@ -1,6 +1,6 @@
-"""`Guarded`: a web server that is sent headers which nobody else may see, also if it redirects elsewhere.
+"""`Guarded`: a client for one web server whose headers are secret, and must not be sent to the targets of redirects.
 
-obstore follows redirects itself, and takes along every header but those that it knows to be secret.
+obstore follows redirects itself, and passes on every header except those that it knows to be secret.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ _KNOWN_SECRET = ("authorization", "cookie", "proxy-authorization")
 
 
 def needs_guard(headers: Mapping[str, str]) -> bool:
-    """Whether there is a header that obstore would send to another server."""
+    """Whether obstore would send one of these headers to another server."""
     return any(name.lower() not in _KNOWN_SECRET for name in headers)
 
 
 class FetchedObject(NamedTuple):
-    """What obstore gives for an object."""
+    """An object's metadata and body, with the interface of obstore's result."""
 
     meta: dict[str, Any]
     body: http.client.HTTPResponse
     size: int  # of the body
-    until: float  # when it must have come, by the monotonic clock
-    again: Callable[[], FetchedObject] | None = None  # asks once more
+    until: float  # deadline of the body, by the monotonic clock
+    again: Callable[[], FetchedObject] | None = None  # repeats the request
 
     def stream(self, min_chunk_size: int) -> Iterator[bytes]:
-        """The body, about so many bytes at a time; raises if it is not whole."""
+        """The body in chunks of about this many bytes; raises if it is incomplete."""
         left = self.size
         try:
             with self.body as body:
@@ -67,7 +67,7 @@ class FetchedObject(NamedTuple):
 
 
 class Guarded:
-    """Asks one web server; the errors are those of obstore."""
+    """Sends requests to one web server; raises the errors of obstore."""
 
     def __init__(
         self, store: str, headers: Mapping[str, str], options: Mapping[str, Any], retries: Mapping[str, Any]
@@ -94,7 +94,7 @@ class Guarded:
         )
 
     def head(self, key: str) -> dict[str, Any]:
-        """What the server says of an object."""
+        """The metadata of an object."""
         answer = self._ask("HEAD", key, {})
         answer.body.close()
         return answer.meta
@@ -102,30 +102,30 @@ class Guarded:
     def get(self, key: str, options: Mapping[str, Any] | None = None) -> FetchedObject:
         """An object, or some bytes of it."""
         headers = {}
-        given = (options or {}).get("range")
-        if isinstance(given, tuple):
-            headers["Range"] = f"bytes={given[0]}-{given[1] - 1}"
-        elif given is not None:
-            headers["Range"] = f"bytes={given['offset']}-"
+        wanted = (options or {}).get("range")
+        if isinstance(wanted, tuple):
+            headers["Range"] = f"bytes={wanted[0]}-{wanted[1] - 1}"
+        elif wanted is not None:
+            headers["Range"] = f"bytes={wanted['offset']}-"
         if (options or {}).get("if_match"):
             headers["If-Match"] = str((options or {})["if_match"])
-        return self._got(key, headers, given, self._retries)
+        return self._got(key, headers, wanted, self._retries)
 
-    def _got(self, key: str, headers: Mapping[str, str], given: Any, retries: int) -> FetchedObject:
+    def _got(self, key: str, headers: Mapping[str, str], wanted: Any, retries: int) -> FetchedObject:
         from obstore.exceptions import NotSupportedError
 
         answer = self._ask("GET", key, headers)
-        if given is not None:
+        if wanted is not None:
             wrong: Exception | None = None
             if answer.body.status != 206:
                 wrong = NotSupportedError("the server sent the whole object")
-            elif not _is_range(answer.body.headers, given):
-                wrong = _generic("the server sent other bytes than it was asked for")
+            elif not _is_range(answer.body.headers, wanted):
+                wrong = _generic("the server sent other bytes than requested")
             if wrong is not None:
                 answer.body.close()
                 raise wrong
         if retries:
-            return answer._replace(again=lambda: self._got(key, headers, given, retries - 1))
+            return answer._replace(again=lambda: self._got(key, headers, wanted, retries - 1))
         return answer
 
     def _ask(self, method: str, key: str, more: Mapping[str, str]) -> FetchedObject:
@@ -180,18 +180,18 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 _RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
-def _is_range(headers: Any, given: Any) -> bool:
-    """Whether an answer has the bytes that were asked for, up to the end of the object."""
+def _is_range(headers: Any, wanted: Any) -> bool:
+    """Whether an answer has the requested bytes, up to the end of the object."""
     got = _RANGE.fullmatch(headers.get("Content-Range") or "")
     if got is None:
         return False
     first, last, total = map(int, got.groups())
-    begin, end = given if isinstance(given, tuple) else (given["offset"], total)
+    begin, end = wanted if isinstance(wanted, tuple) else (wanted["offset"], total)
     return (first, last) == (begin, min(end, total) - 1)
 
 
 def _meta(headers: Any) -> tuple[dict[str, Any], int]:
-    """What an answer says of its object, and the size of the answer."""
+    """The metadata of an answer's object, and the size of the answer."""
     length = headers.get("Content-Length")
     if length is None:
         raise _generic("Content-Length Header missing from response")
@@ -229,7 +229,7 @@ def _generic(text: str) -> Exception:
 
 
 def _seconds(text: str) -> float:
-    """A duration as obstore takes it.
+    """A duration in obstore's form, in seconds.
 
     >>> _seconds("20s"), _seconds("2m"), _seconds("500ms")
     (20.0, 120.0, 0.5)

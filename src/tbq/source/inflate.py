@@ -1,4 +1,4 @@
-"""Event files that are gzip or zlib compressed as a whole are unpacked beside, and read from there."""
+"""Unpacks event files that are compressed as a whole (gzip, zlib) into temporary files, which the core reads."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from tbq.limits import FLOOR, RATIO, Limit, Size
 from tbq.scratch import Scratch, temporary
 
 _PIECE = 1 << 20
-_RESERVE = 256 << 20  # so much of the disk stays free
+_RESERVE = 256 << 20  # bytes of the disk to leave free
 
 
 _Stamp = tuple[int, int, int, int]
 
 
 class _Copy(NamedTuple):
-    """What a file was unpacked to."""
+    """The unpacked copy of a file."""
 
-    stamp: _Stamp | None  # of the file then
+    stamp: _Stamp | None  # of the compressed file when it was unpacked
     path: bytes | None
-    before: bytes | None = None  # that of the version before, whose rows may not have been made yet
+    before: bytes | None = None  # the copy of the previous version, whose rows may still be read
 
 
 class Unpacked:
-    """Unpacks files when asked, once each as long as they stay as they are, into a folder that goes when this does.
+    """Unpacks files on demand, once per version, into a folder that is deleted with this object.
 
-    A small file may unpack to a thousand times its size: what is past the limit on it is not unpacked.
+    A small file may unpack to a thousand times its size, so unpacking stops at a limit.
     """
 
     def __init__(self, max_unpacked: Size | None = None) -> None:
         self._limit = Limit.of(max_unpacked)
-        #: what was asked for, or None
+        #: the limit that the user set, or None
         self.limit = self._limit.most
         self._scratch: Scratch | None = None
         self._done: dict[bytes, _Copy] = {}
         self._taken: dict[
             bytes, int
-        ] = {}  # of what is spare, by file: all of them share FLOOR beyond their ratio
+        ] = {}  # bytes beyond a file's ratio, by file: all files together may use FLOOR such bytes
         self._count = 0
-        self._lock = threading.Lock()  # the core asks from several threads
-        #: what kept a file from being unpacked to its end, by its path
+        self._lock = threading.Lock()  # the core calls from several threads
+        #: path → why the file could not be unpacked to its end
         self.failures: dict[bytes, str] = {}
-        #: the files among them of which there may be more: the disk was full, or a file could not be read
+        #: the failed files that may unpack further later: the disk was full, or the file could not be read
         self.interrupted: set[bytes] = set()
 
     def __call__(self, path: bytes) -> bytes | None:
@@ -65,17 +65,17 @@ class Unpacked:
             return done.path
 
     def copy_of(self, path: bytes) -> bytes | None:
-        """Where the file was unpacked to when it was last asked for, whatever has become of it since."""
+        """The path of the file's last unpacked copy, even if the file has changed since."""
         done = self._done.get(path)
         return done and done.path
 
     def again(self, path: bytes) -> bytes | None:
-        """The same of a file that may have changed since: it is unpacked anew."""
+        """Unpack a file again, because it may have changed since."""
         self.forget([path])
         return self(path)
 
     def forget(self, paths: Iterable[bytes]) -> None:
-        """These files are gone, or others now: what they were unpacked to goes too."""
+        """Delete the copies of files that are gone or were replaced."""
         with self._lock:
             for path in paths:
                 done = self._done.pop(path, None)
@@ -132,7 +132,7 @@ class Unpacked:
 
 
 def _stamp(path: bytes) -> _Stamp | None:
-    """What changes if a file grows or is replaced."""
+    """A stamp that changes if the file grows or is replaced."""
     try:
         status = os.stat(path)
     except OSError:
@@ -141,21 +141,21 @@ def _stamp(path: bytes) -> _Stamp | None:
 
 
 class _TooMuchError(Exception):
-    """The file unpacks to more than it may."""
+    """The file unpacks to more bytes than the limit."""
 
 
 def _inflate(packed: BinaryIO, plain: BinaryIO, most: int) -> bool:
-    """Unpack a file, up to `most` bytes; False if it ends before its end.
+    """Unpack a file, up to `most` bytes; returns False if the compressed data is cut off.
 
-    What came before damage has been written when `zlib.error` is raised.
+    On damage, writes the bytes before it, then raises `zlib.error`.
     """
     inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
     begun = False  # whether the current member has begun
-    since_look = 0
+    since_check = 0
     while piece := packed.read(_PIECE):
         while piece:
             if not begun and plain.tell() and not piece.strip(b"\0"):
-                break  # blocks of a tape or a disk are filled up with zeros
+                break  # zeros after the end: padding to the block size of a tape or disk
             before = inflater.copy()
             try:
                 out = inflater.decompress(piece, _PIECE)
@@ -163,9 +163,9 @@ def _inflate(packed: BinaryIO, plain: BinaryIO, most: int) -> bool:
                 _put(plain, _salvage(before, piece), most)
                 raise
             begun = True
-            since_look += _put(plain, out, most)
-            if since_look > _RESERVE // 4:
-                since_look = 0
+            since_check += _put(plain, out, most)
+            if since_check > _RESERVE // 4:
+                since_check = 0
                 if shutil.disk_usage(plain.name).free < _RESERVE:
                     raise OSError(0, "the disk for temporary files is almost full")
             piece = inflater.unconsumed_tail
@@ -178,19 +178,19 @@ def _inflate(packed: BinaryIO, plain: BinaryIO, most: int) -> bool:
 
 
 def _put(plain: BinaryIO, data: bytes, most: int) -> int:
-    """Write all of it, or raise with as much of it written as there is room for, on the disk and up to `most`."""
+    """Write all of the data; if it exceeds `most` or the disk is full, write as much as fits and raise."""
     room = most - plain.tell()
-    taken = data[:room]
+    fitting = data[:room]
     done = 0
-    while done < len(taken):
-        done += plain.write(taken[done:])
+    while done < len(fitting):
+        done += plain.write(fitting[done:])
     if len(data) > room:
         raise _TooMuchError
     return done
 
 
 def _salvage(inflater: zlib._Decompress, piece: bytes) -> bytes:
-    """What comes before the damage in a piece."""
+    """The unpacked bytes of a piece before the damage in it."""
     out = bytearray()
     try:
         for at in range(0, len(piece), 64):

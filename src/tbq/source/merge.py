@@ -1,4 +1,4 @@
-"""Several runs as one, such as the `version_0`, `version_1` that a trainer makes for each start."""
+"""Merges several runs into one, such as the `version_0`, `version_1` that a trainer creates for each start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WANT = r"A,B=NAME, or re: and an expression with brackets around the name, e.g.
 
 
 def merge_runs(found: Found, merging: Merging) -> Found:
-    r"""Make one run of those that `merging` gives the same name; the other runs stay as they are.
+    r"""Merge the runs to which `merging` gives the same name; the other runs stay as they are.
 
     >>> found = Found(["runs"], [Run("a/version_0", "", ["x"]), Run("a/version_1", "", ["y"]), Run("b", "", ["z"])])
     >>> [(run.name, run.files) for run in merge_runs(found, r"re:(.*)/version_\d+").runs]
@@ -40,7 +40,7 @@ def merge_runs(found: Found, merging: Merging) -> Found:
 
 
 def joined_run(name: str, parts: Sequence[Run]) -> Run:
-    """One run of several; a file that is a copy of another in it is not read."""
+    """Merge several runs into one. A file that is a copy of another one in it is not read."""
     first = parts[0]
     copies = [copy._replace(run=name) for part in parts for copy in part.copies]
     if len(parts) == 1:
@@ -93,10 +93,10 @@ def _rules(merging: object) -> list[tuple[str | None, list[str]]]:
     return rules
 
 
-def _parts(given: object) -> list[str]:
-    if not isinstance(given, str | Iterable):
-        raise bad("merge_runs", given, "the names of runs, e.g. {'job': ['job1', 'job2']}")
-    return [_shown(part) for part in ([given] if isinstance(given, str) else given)]
+def _parts(names: object) -> list[str]:
+    if not isinstance(names, str | Iterable):
+        raise bad("merge_runs", names, "the names of runs, e.g. {'job': ['job1', 'job2']}")
+    return [_shown(part) for part in ([names] if isinstance(names, str) else names)]
 
 
 def _shown(name: object) -> str:
@@ -140,7 +140,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _above(first: str, other: str) -> str:
-    """The directory that both lie in."""
+    """The nearest directory that contains both."""
     if is_remote(first) or is_remote(other):
         return "/".join(common_parts([path.rstrip("/").split("/") for path in (first, other)]))
     if os.path.isabs(first) != os.path.isabs(other):

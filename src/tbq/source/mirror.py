@@ -1,4 +1,4 @@
-"""`Mirror`: the files that one reader has of remote objects, fetched in parallel, and which URL each of them is."""
+"""`Mirror`: one reader's local copies of remote objects, fetched in parallel."""
 
 from __future__ import annotations
 
@@ -19,34 +19,37 @@ from tbq.source.fetch import GrowingMD5, append, begins_with, copy_rest, downloa
 from tbq.source.origin import forget, note, stands_for
 from tbq.source.store import ChangedError, MissingObjectError, Object, Store
 
-_TOGETHER = 16  # objects that are fetched at a time
-_ATTEMPTS = 5  # at an object that changes while it is read
-_SETTLED = 3600.0  # seconds after which an object is not expected to grow
-_HOPELESS = 16  # failures in a row after which the store is asked whether it answers at all
+_TOGETHER = 16  # objects fetched at a time
+_ATTEMPTS = 5  # to fetch an object that changes while it is read
+_SETTLED = 3600.0  # seconds after its last change when an object is no longer expected to grow
+_HOPELESS = 16  # failures in a row after which tbq checks whether the store answers at all
 _SMALL = (
     1 << 20
-)  # bytes that are fetched whole rather than in part, if there is no proof that they belong together
-_LEARN = 64 << 20  # bytes whose checksum is made to see whether etags are checksums
-_QUIET = 600.0  # seconds after which an object that was put together without proof is compared as a whole
-_CLOCK = 2.0  # seconds: a version that is known by its time alone may have changed again this soon after it
+)  # bytes: a smaller object is fetched whole if a checksum cannot prove that an appended part fits
+_LEARN = 64 << 20  # bytes: the largest object to checksum in order to learn whether etags are checksums
+_QUIET = (
+    600.0  # seconds without change after which a file that was extended without proof is compared as a whole
+)
+_CLOCK = 2.0  # seconds: a version identified only by its time may have changed again within this time
 
 
 @dataclass
 class _Held:
     path: Path
     version: Object | None = None  # None if it has not been fetched
-    linked: bool = False  # to the copy in the cache, which is not written to
-    fetched: float = 0.0  # when
-    proven: int | None = None  # the bytes of it that were fetched at once, if others were added without proof
-    digest: GrowingMD5 | None = None  # of a file that grows
+    linked: bool = False  # to the copy in the cache, which must not be written to
+    fetched: float = 0.0  # time of the last fetch
+    proven: int | None = None  # bytes that were fetched in one version, if more were appended without proof
+    digest: GrowingMD5 | None = None  # of a growing file
 
 
 class Mirror:
-    """Files that stand for remote objects. With `live` an object that grew grows in its place.
+    """Local copies of remote objects. With `live`, the copy of an object that grows is extended in place.
 
-    A file whose object grew is kept, and only the rest is fetched, if that can be shown to be right: the etag is the
-    checksum of all bytes. Where etags are not, a live file grows after a comparison near its old end; it is fetched as
-    a whole while it is small, if it was damaged, when it has doubled, and once the object does not change any more.
+    If an object grew and its etag is the checksum of all bytes, only the new bytes are fetched, and the checksum proves
+    the result. If etags are not checksums, a live file is extended after comparing the bytes near its old end. Such a
+    file is fetched as a whole while it is small, if it was damaged, when it has doubled, and once the object no longer
+    changes.
     """
 
     def __init__(self, cache: Cache, live: bool = False) -> None:
@@ -56,24 +59,24 @@ class Mirror:
         self._scratch: Scratch | None = None
         self._count = 0
         self._lock = threading.Lock()
-        self._tried: set[str] = set()  # and failed, since `begin`
+        self._tried: set[str] = set()  # URLs that failed since `begin`
         self._damaged: set[str] = set()
 
     def path(self, url: str) -> str:
-        """Where the file is, or will be when it has been fetched."""
+        """The path of the file, which may not have been fetched yet."""
         with self._lock:
             return str(self._hold(url).path)
 
     def begin(self) -> None:
-        """What failed may be tried again."""
+        """Allow failed objects to be tried again."""
         self._tried.clear()
 
     def doubt(self, url: str) -> None:
-        """The file is damaged: if the object changes, that may have been mended anywhere in it."""
+        """Note that the file is damaged: a new version of the object may differ from it anywhere."""
         self._damaged.add(url)
 
     def version(self, url: str) -> Object | None:
-        """The version that the file is of; None if there is no file."""
+        """The version of the fetched file; None if there is no file."""
         held = self._held.get(url)
         return held.version if held is not None else None
 
@@ -83,9 +86,9 @@ class Mirror:
         progress: Call | None = None,
         most: int | None = None,
     ) -> int:
-        """Make the files of these versions, or newer ones; objects that cannot be fetched have none, or an old one.
+        """Fetch these versions, or newer ones. An object that cannot be fetched has no file, or an old one.
 
-        About `most` bytes are fetched; returns how many are left. Raises if the store does not answer any more.
+        Fetches about `most` bytes and returns how many are left. Raises if the store no longer answers.
         """
         if not self._live:
             self.begin()
@@ -122,7 +125,7 @@ class Mirror:
     def _all(
         self, urls: list[str], wanted: Mapping[str, tuple[Store, Object]]
     ) -> Iterator[tuple[str, SourceError | None]]:
-        """Fetch objects, several at a time; each with what went wrong."""
+        """Fetch objects, several at a time; yields each URL with its error, if any."""
         pool = ThreadPoolExecutor(min(_TOGETHER, len(urls)), "tbq-fetch")
         waiting: dict[Future[None], str] = {}
         coming = iter(urls)
@@ -148,7 +151,7 @@ class Mirror:
             pool.shutdown(cancel_futures=True)
 
     def _have(self, url: str, version: Object) -> bool:
-        """Whether the file is there, perhaps after a look into the cache."""
+        """Whether the file exists in this version, possibly taken from the cache just now."""
         held = self._held.get(url)
         if held is not None and held.version is not None:
             quiet = held.proven is not None and time.time() - version.modified > _QUIET
@@ -158,7 +161,7 @@ class Mirror:
         return self._take(url, version)
 
     def _take(self, url: str, version: Object) -> bool:
-        """Have the file from the cache, if it is there."""
+        """Take the file from the cache, if the cache has it."""
         with self._lock:
             path = self._hold(url).path
         link = self._links(version)
@@ -169,7 +172,7 @@ class Mirror:
         return True
 
     def _links(self, version: Object) -> bool:
-        """Whether a file may be a link to the cache: a live one that may grow is a copy."""
+        """Whether a file may be a link to the cache. A live file that may grow must be a copy."""
         return not self._live or time.time() - version.modified > _SETTLED
 
     def _bring(self, url: str, store: Store, version: Object) -> None:
@@ -182,7 +185,7 @@ class Mirror:
                 raise _deleted(url) from None
             except ChangedError:
                 pass
-            # A server that says one thing and sends another is asked for what it sends.
+            # If HEAD and GET of a server disagree, trust GET.
             newer = (store.head_of_get if attempt and store.place.is_http else store.head)(version.key)
             if newer is None:
                 raise _deleted(url)
@@ -198,7 +201,7 @@ class Mirror:
             self._adopt(url, store, version)
 
     def _grows(self, url: str, store: Store, version: Object, held: _Held) -> bool:
-        """Add to a file what was added to its object, if that is all that happened."""
+        """Append the new bytes of an object to its file; False if the object changed in another way."""
         assert held.version is not None
         old = held.version.size
         if version.size < old or (held.linked and version.size > old):
@@ -222,7 +225,7 @@ class Mirror:
         return True
 
     def _continues(self, url: str, store: Store, version: Object, held: _Held) -> bool:
-        """Fetch a version whole; if it begins with the bytes of the file, add the rest to the file."""
+        """Fetch a whole version. If it begins with the bytes of the file, append the rest to the file."""
         assert self._scratch is not None
         scratch = self._scratch.folder / f"whole-{threading.get_ident()}"
         try:
@@ -230,22 +233,22 @@ class Mirror:
             same = begins_with(scratch, held.path)
             if same and version.size > held.path.stat().st_size:
                 copy_rest(scratch, held.path)
-            self._cache_file(url, version, scratch)  # if it is not the same it is needed next
+            self._cache_file(url, version, scratch)  # if it differs, `_adopt` needs it next
             self._damaged.discard(url)
             return same
         finally:
             scratch.unlink(missing_ok=True)
 
     def _cache_file(self, url: str, version: Object, complete: Path) -> None:
-        """Keep a complete file in the cache, if its version cannot be taken for another one."""
+        """Keep a complete file in the cache, if its version is identified reliably."""
         os.utime(complete, (time.time(), version.modified))
         if not _is_too_new(version, time.time()):
             self._cache.add(CachedCopy.of(url, version.etag, version.size), complete)
 
     def _adopt(self, url: str, store: Store, version: Object) -> None:
-        """Have a version in place of what there is, which stays until the other is complete.
+        """Replace the file by another version. The old file stays until the new one is complete.
 
-        Its file comes first, since others may clear the cache; then a copy is kept there.
+        The file is created before its copy in the cache, because another process may clear the cache.
         """
         assert self._scratch is not None
         scratch = self._scratch.folder / f"new-{threading.get_ident()}"
@@ -255,7 +258,7 @@ class Mirror:
             if not cached:
                 self._complete(url, store, version, scratch)
                 os.utime(scratch, (time.time(), version.modified))
-            self._drop(url)  # another object is another file
+            self._drop(url)  # a replaced object gets a new file
             path = Path(self.path(url))
             give(scratch, path, link)
             self._settle(url, _Held(path, version, linked=link, fetched=time.time()))
@@ -266,7 +269,7 @@ class Mirror:
             scratch.unlink(missing_ok=True)
 
     def _complete(self, url: str, store: Store, version: Object, scratch: Path) -> None:
-        """Fetch a version, or only what it has more than an older one in the cache."""
+        """Fetch a version, or only the bytes that the cache's older version lacks."""
         old = self._cache.newest(url)
         if (
             old is not None
@@ -282,7 +285,7 @@ class Mirror:
             store.learn(version.etag, lambda: GrowingMD5().of(scratch))
 
     def _hold(self, url: str) -> _Held:
-        if self._scratch is None or not self._scratch.is_ours:  # after a fork the files are the parent's
+        if self._scratch is None or not self._scratch.is_ours:  # after a fork the files belong to the parent
             self._scratch = self._cache.scratch()
             self._held.clear()
             weakref.finalize(self, _forget, self._scratch)
@@ -305,7 +308,7 @@ class Mirror:
             held.path.unlink(missing_ok=True)
 
     def _make_room(self, wanted: Iterable[str]) -> None:
-        """Let go of what is not wanted now, if there is more than the cache may hold: it can be fetched again."""
+        """If the files exceed the cache's limit, delete those that are not wanted now: they can be fetched again."""
         with self._lock:
             size = sum(held.version.size for held in self._held.values() if held.version is not None)
             if size <= self._cache.limit:
@@ -329,17 +332,17 @@ class Mirror:
 def _first_bytes(
     urls: list[str], wanted: Mapping[str, tuple[Store, Object]], most: int
 ) -> tuple[list[str], int]:
-    """Those that have about so many bytes together, at least one; and the bytes of the others."""
-    taken: list[str] = []
+    """At least one URL, and as many as have about `most` bytes together; and the bytes of the other URLs."""
+    chosen: list[str] = []
     size = left = 0
     for url in urls:
         of_url = max(wanted[url][1].size, 0)
-        if taken and size + of_url > most:
+        if chosen and size + of_url > most:
             left += of_url
         else:
-            taken.append(url)
+            chosen.append(url)
             size += of_url
-    return taken, left
+    return chosen, left
 
 
 def _is_of(held: _Held, version: Object) -> bool:
@@ -350,7 +353,7 @@ def _is_of(held: _Held, version: Object) -> bool:
 
 
 def _is_too_new(version: Object, fetched: float) -> bool:
-    """Whether a version may be another one by now although nothing says so."""
+    """Whether an object may have changed since, without a change of its version."""
     return version.is_made_up and abs(fetched - version.modified) < _CLOCK
 
 

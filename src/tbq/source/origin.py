@@ -1,4 +1,4 @@
-"""Which URL a file is a copy of: people read of the URL, wherever the core reads the file."""
+"""Maps local copies of remote objects to their URLs: the core reads the copy, messages show the URL."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _failures: dict[str, SourceError] = {}
 
 
 def origin(path: str) -> str:
-    """What people call a file: the URL that it is a copy of, else its path."""
+    """The name to show for a file: the URL that it is a copy of, else its path."""
     return _urls.get(path, path)
 
 
 def ordering_name(path: str) -> str:
-    """The name by which a file is ordered among those of its run: that of the object, whatever its copy is called."""
+    """The name that orders a file within its run: for a copy, the name of its object."""
     url = _urls.get(path)
     if url is None or not is_remote(url):
         return path
@@ -28,17 +28,17 @@ def ordering_name(path: str) -> str:
 
 
 def why_not_fetched(path: str) -> SourceError | None:
-    """What went wrong when the object of this file was last fetched; None if nothing did."""
+    """The error of the last attempt to fetch this file's object; None if it succeeded."""
     return _failures.get(path)
 
 
 def stands_for(path: str, url: str) -> None:
-    """A file is, or will be, a copy of this URL."""
+    """Record that a file is, or will be, a copy of this URL."""
     _urls[path] = url
 
 
 def note(path: str, failure: SourceError | None) -> None:
-    """What went wrong with the object of a file, if anything did."""
+    """Record the error of fetching this file's object, or None if it succeeded."""
     if failure is None:
         _failures.pop(path, None)
     else:
@@ -46,7 +46,7 @@ def note(path: str, failure: SourceError | None) -> None:
 
 
 def forget(folder: str) -> None:
-    """The copies in this folder are gone."""
+    """Forget the copies in this folder: they were deleted."""
     for path in [path for path in list(_urls) if path.startswith(folder)]:
         _urls.pop(path)
         _failures.pop(path, None)

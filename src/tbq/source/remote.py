@@ -1,4 +1,4 @@
-"""`Remote`: the objects that a log is made of, found below URLs by the rules that hold for directories."""
+"""`Remote`: finds the objects of a log below URLs, by the same rules as for directories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 class Remote:
-    """What one log or one follower has of object stores: listings, the objects in them, and files of those."""
+    """The remote part of one log or one follower: listings, the objects in them, and local copies of those."""
 
     def __init__(
         self, storage: Storage | None = None, cache: StrPath | None = None, live: bool = False
@@ -33,7 +33,7 @@ class Remote:
         self.live = live
         self._stores: dict[tuple[str, str | None], Store] = {}
         self._listings: dict[ObjectURL, dict[str, Object]] = {}
-        self._before: dict[ObjectURL, dict[str, Object]] = {}  # the listings that were forgotten
+        self._before: dict[ObjectURL, dict[str, Object]] = {}  # the listings before the last `forget`
         self.objects: dict[str, Object] = {}
         #: what could not be listed
         self.problems: list[Problem] = []
@@ -44,7 +44,7 @@ class Remote:
         return _restored, (self._storage, self._cache, self.live, self.objects, users)
 
     def forget(self) -> None:
-        """The next question is answered by the store."""
+        """Forget all listings, so that the store is asked again."""
         self._before |= self._listings
         self._listings = {}
         self.objects.clear()
@@ -52,7 +52,7 @@ class Remote:
         self._mirror.begin()
 
     def expand(self, url: str) -> list[str]:
-        """The URLs that a URL stands for: itself if something is there, else what its pattern matches."""
+        """The URLs that a URL stands for: itself if it exists, else the matches of its pattern."""
         place = place_of(url)
         if self._is_file(place) or self._below(place):
             return [place.url]
@@ -66,13 +66,13 @@ class Remote:
         raise SourceError("nothing is here", path=url, hint=None if self.live else self._nearby(place))
 
     def is_file(self, url: str) -> bool:
-        """Whether there is an object of this name, and not a directory."""
+        """Whether the URL names an object, and not a directory."""
         return self._is_file(place_of(url))
 
     def walk(self, url: str, seen: set[str]) -> Iterator[tuple[str, str, list[str], int]]:
-        """Each directory from the URL down: its URL, its name below it, its event files, and how many others it has.
+        """Each directory from the URL down: its URL, its name below it, its event files, and the number of other files.
 
-        Those that were `seen` before are left out.
+        Skips directories in `seen`.
         """
         top = place_of(url)
         cut = len(top.key) + 1 if top.key else 0
@@ -91,18 +91,18 @@ class Remote:
                 yield folder_url, folder[cut:], files, others[0]
 
     def is_lake(self, url: str) -> bool:
-        """Whether a URL names a folder that `tbq sync` made."""
+        """Whether a URL names a folder that `tbq sync` created."""
         place = place_of(url)
         return not place.is_http and place.below(LAKE).key in self._below(place)
 
     def file(self, url: str) -> str:
-        """Note an object that was named itself."""
+        """Note an object that the source names directly."""
         place = place_of(url)
         version = self._listings[place][place.key]
         return self._note(place, version)
 
     def fetch(self, urls: Iterable[str], progress: Call | None = None, most: int | None = None) -> int:
-        """Have files of these objects; about `most` bytes at once. Returns how many bytes are left."""
+        """Fetch these objects, about `most` bytes at once; returns how many bytes are left."""
         wanted = {}
         for url in urls:
             version = self.objects.get(url)
@@ -111,21 +111,21 @@ class Remote:
         left = self._mirror.fetch(wanted, progress, most)
         for url in wanted:
             version = self._mirror.version(url)
-            if version is not None and not self.live:  # or a newer one than the one that was listed
+            if version is not None and not self.live:  # it may be newer than the listed version
                 self.objects[url] = version
         return left
 
     def failed(self, urls: Iterable[str]) -> dict[str, SourceError]:
-        """Those of these objects that could not be fetched the last time, each with what went wrong."""
+        """The objects that could not be fetched the last time, each with its error."""
         failures = ((url, why_not_fetched(self._mirror.path(url))) for url in urls)
         return {url: failure for url, failure in failures if failure is not None}
 
     def doubt(self, url: str) -> None:
-        """What was fetched of an object is damaged; it may be mended."""
+        """Note that an object's file is damaged. A later version of the object may repair it."""
         self._mirror.doubt(url)
 
     def path(self, url: str) -> str:
-        """The file of an object, which is there if it could be fetched."""
+        """The path of an object's file, which exists if the object could be fetched."""
         return self._mirror.path(url)
 
     def size(self, url: str) -> int:
@@ -134,7 +134,7 @@ class Remote:
         return max(version.size, 0) if version is not None else 0
 
     def read_beside(self, url: str, most: int) -> bytes | None:
-        """The beginning of a small object; None if it is not there."""
+        """The first `most` bytes of an object; None if it does not exist or is empty."""
         place = place_of(url)
         store = self._store(place)
         above = ObjectURL(place.store, place.key.rpartition("/")[0])
@@ -161,7 +161,7 @@ class Remote:
             return False
         if place in self._listings:
             return list(self._listings[place]) == [place.key]
-        # A name that says so is asked for itself; else a listing comes first, which is all that a directory needs.
+        # Ask for the object if its name is that of an event file. Else list first: for a directory, that is enough.
         if is_event_file(place.key.rpartition("/")[2]) or not self._below(place):
             version = self._store(place).head(place.key)
             if version is not None:
@@ -170,7 +170,7 @@ class Remote:
         return False
 
     def _below(self, place: ObjectURL) -> dict[str, Object]:
-        """The objects below a directory, by key; out of a listing that was made already if there is one."""
+        """The objects below a directory, by key. Reuses an earlier listing if possible."""
         if place in self._listings:
             return self._listings[place]
         prefix = f"{place.key}/" if place.key else ""
@@ -195,7 +195,7 @@ class Remote:
             for folder, reason in crawled.unlisted.items():
                 url = ObjectURL(place.store, folder).url
                 self.problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=url))
-                # What was there before is there still, as far as is known.
+                # Assume that the objects of the last listing still exist.
                 known = self._before.get(place, {}).items()
                 found |= {key: each for key, each in known if key.startswith(f"{folder}/")}
             return found
@@ -206,9 +206,9 @@ class Remote:
             before = len(objects)
             objects.update((each.key, each) for each in page if each.key.startswith(above))
             if len(objects) == before and any(each.key in objects for each in page):
-                what = "the store lists the same objects again and again"
-                raise SourceError(what, path=place.url, hint="see the store's server", code="remote")
-            if marker in objects:  # no runs are below a lake, but maybe thousands of data files
+                what = "the store lists the same objects over and over"
+                raise SourceError(what, path=place.url, hint="check the store's server", code="remote")
+            if marker in objects:  # a lake has no runs below it, but maybe thousands of data files
                 break
         return objects
 
@@ -234,16 +234,16 @@ class Remote:
             return "want a directory with a listing, or the URL of an event file"
         above, _, name = place.key.rpartition("/")
         try:
-            there = self._store(place).folders(above)
+            siblings = self._store(place).folders(above)
         except SourceError:
             return None
-        close = difflib.get_close_matches(name, there, n=3)
+        close = difflib.get_close_matches(name, siblings, n=3)
         urls = [ObjectURL(place.store, above).below(each).url for each in close]
-        return f"close to it: {', '.join(urls)}" if urls else None
+        return f"closest: {', '.join(urls)}" if urls else None
 
 
 def _is_above(top: ObjectURL, place: ObjectURL) -> bool:
-    """Whether a directory is the other, or above it."""
+    """Whether `top` is `place` or a directory above it."""
     return top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
 
 

@@ -1,4 +1,4 @@
-"""`Store`: an object store or a web server through obstore, with its failures in words."""
+"""`Store`: an object store or a web server, through obstore, with readable error messages."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tbq.storage import Storage, chosen
 if TYPE_CHECKING:
     from datetime import timedelta
 
-#: Options of the HTTP client, which may stand among those of the store.
+#: The options of the HTTP client; users mix them with those of the store.
 _CLIENT = (
     "allow_http", "allow_invalid_certificates", "connect_timeout", "http1_only", "http2_only", "pool_idle_timeout",
     "pool_max_idle_per_host", "proxy_url", "proxy_excludes", "proxy_ca_certificate", "root_certificate", "read_timeout",
     "timeout", "user_agent", "randomize_addresses",
 )  # fmt: skip
 _FLAGS = ("allow_http", "allow_invalid_certificates", "http1_only", "http2_only", "randomize_addresses")
-PAGE = 1000  # what stores list at once
-_AT_ONCE = 64 << 20  # larger ones are written in parts
-_ENVIRONMENT = ("AWS_", "AZURE_", "GOOGLE_")  # what obstore reads
-_HEADER = "header."  # of options that are sent with each request
+PAGE = 1000  # objects that stores list per request
+_AT_ONCE = 64 << 20  # larger objects are written in parts
+_ENVIRONMENT = ("AWS_", "AZURE_", "GOOGLE_")  # prefixes of the variables that obstore reads
+_HEADER = "header."  # prefix of options that are sent as a header with each request
 
 
 class Object(NamedTuple):
@@ -42,12 +42,12 @@ class Object(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether the store says more of it than that it is there."""
+        """Whether the store tells its size and version, and not only that it exists."""
         return self.size >= 0
 
     @property
     def is_made_up(self) -> bool:
-        """Whether the store gives no etag, and size and time stand for it."""
+        """Whether the store has no etags, and the etag is made of size and time."""
         return self.etag.startswith(_MADE_UP)
 
 
@@ -55,48 +55,48 @@ _MADE_UP = "made-up "
 
 
 def unknown(key: str) -> Object:
-    """An object that is listed, and of which nothing else could be found out."""
+    """An object that is listed, but whose size and version are unknown."""
     return Object(key, -1, "", 0.0)
 
 
 class MissingObjectError(SourceError):
-    """There is no such object."""
+    """The object does not exist."""
 
 
 class ChangedError(SourceError):
-    """The object is another one by now than the one that was asked for."""
+    """The object has changed since the requested version."""
 
 
 class NoRangesError(SourceError):
-    """The server gives objects as a whole only."""
+    """The server serves only whole objects."""
 
 
 def open_store(url: str, storage: Storage | None = None) -> Store:
-    """The store of a URL and what lies below it. Nothing is asked of it yet."""
+    """The store of a URL and the objects below it. Sends no request yet."""
     place = place_of(url)
     return Store(place, chosen(storage), user_of(place))
 
 
 class Store:
-    """What lies below a URL. Keys are relative to it. May be used from several threads."""
+    """The objects below a URL. Keys are relative to it. Safe to use from several threads."""
 
     def __init__(self, place: ObjectURL, storage: dict[str, str], user: str | None = None) -> None:
         self.place = place
         self.storage = storage
         self.url = place.url
         self._user = user
-        self._has_checksums: bool | None = None  # whether etags are those of the bytes, if that is known
-        # A first answer must come soon; a download of hours may sit out a minute of trouble.
-        given = tuple(sorted(with_user(storage, user).items()))
+        self._has_checksums: bool | None = None  # whether etags are checksums, once that is known
+        # Listings must answer soon; a download of hours may wait through a minute of trouble.
+        options = tuple(sorted(with_user(storage, user).items()))
         environment = tuple(_environment())
-        self._asked = _connect(place.store, given, environment, patient=False)
-        self._data = _connect(place.store, given, environment, patient=True)
+        self._asked = _connect(place.store, options, environment, patient=False)
+        self._data = _connect(place.store, options, environment, patient=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self.place, self.storage, self._user)
 
     def list(self, prefix: str = "", after: str = "") -> Iterator[list[Object]]:
-        """The objects below, or those whose name there sorts after this one, page by page: one request each."""
+        """The objects below `prefix`, optionally only names that sort after `after`; one page per request."""
         import obstore
 
         above = self._key(prefix)
@@ -107,12 +107,12 @@ class Store:
                 yield [_object(meta, meta["path"][cut:]) for meta in page]
 
     def head(self, key: str = "") -> Object | None:
-        """The newest version; None if there is none."""
+        """The newest version; None if the object does not exist."""
         try:
             with self._explained(key):
-                found = _object(self._asked.head(self._key(key)), key)
-            if found.size or not self.place.is_http:
-                return found
+                version = _object(self._asked.head(self._key(key)), key)
+            if version.size or not self.place.is_http:
+                return version
         except MissingObjectError:
             if not self.place.is_http:
                 return None
@@ -123,25 +123,25 @@ class Store:
         return self.head_of_get(key)
 
     def head_of_get(self, key: str) -> Object | None:
-        """The same, as a request for the object itself says it: not every web server answers others, or rightly."""
+        """The newest version, from a GET request: not every web server answers HEAD, or answers it correctly."""
         try:
             return self._head_of_get(key)
         except MissingObjectError:
             return None
 
     def _head_of_get(self, key: str) -> Object:
-        """The same by a request for the object, most of which is not read."""
+        """The newest version, from a GET request whose body is not read."""
         try:
             with self._explained(key):
                 return _object(self._asked.get(self._key(key), options={"range": (0, 1)}).meta, key)
         except MissingObjectError:
             raise
-        except SourceError:  # no ranges, or not one byte
+        except SourceError:  # the server has no ranges, or the object is empty
             with self._explained(key):
                 return _object(self._asked.get(self._key(key)).meta, key)
 
     def answers(self, key: str) -> bool:
-        """Whether the store still answers: it is asked for what lies above an object."""
+        """Whether the store still answers a request for the directory of an object."""
         above = key.rpartition("/")[0]
         try:
             if self.place.is_http:
@@ -153,22 +153,22 @@ class Store:
         return True
 
     def is_checksum(self, etag: str) -> bool:
-        """Whether an etag is the MD5 of the bytes, as far as is known."""
+        """Whether an etag is presumably the MD5 of the bytes."""
         return self._has_checksums is not False and not self.place.is_http and bool(_MD5.fullmatch(etag))
 
     def learn(self, etag: str, checksum: Callable[[], str]) -> None:
-        """Find out whether etags are checksums, from one object: with some kinds of encryption they are not."""
+        """Learn from one object whether etags are checksums: with some kinds of encryption they are not."""
         if self._has_checksums is None and self.is_checksum(etag):
             self._has_checksums = checksum() == etag
 
     def get(self, key: str, start: int = 0, end: int | None = None, etag: str | None = None) -> bytes:
-        """Bytes of an object; of this version, if `etag` is given."""
+        """Bytes of an object; with `etag`, of that version."""
         return self.version(key, start, end, etag)[1]
 
     def version(
         self, key: str, start: int = 0, end: int | None = None, etag: str | None = None
     ) -> tuple[Object, bytes]:
-        """The same, and the version that they are of."""
+        """The version and the bytes of an object."""
         options: dict[str, Any] = {}
         if start or end is not None:
             options["range"] = (start, end) if end is not None else {"offset": start}
@@ -182,7 +182,7 @@ class Store:
             return version, got.to_bytes() if isinstance(got, FetchedObject) else got.bytes().to_bytes()
 
     def stream(self, key: str, etag: str) -> Iterator[bytes]:
-        """All bytes of this version, a few megabytes at a time, in one request: for servers that give no ranges."""
+        """All bytes of this version in one request, a few megabytes at a time: for servers without ranges."""
         with self._explained(key):
             got = self._data.get(self._key(key))
             if _object(got.meta, key).etag != etag:
@@ -191,7 +191,7 @@ class Store:
                 yield bytes(chunk)
 
     def folders(self, key: str = "") -> Sequence[str]:
-        """The names of what lies directly below: of folders, and of objects. One request, if they are not very many."""
+        """The names of the folders and objects directly below. One request, unless there are very many."""
         import obstore
 
         with self._explained(key):
@@ -200,7 +200,7 @@ class Store:
         return [path.rpartition("/")[2] for path in paths]
 
     def put(self, key: str, data: bytes | Path, replace: bool = True) -> str:
-        """Write an object, all of it or nothing; its etag. If it is there, and not to be replaced, that is an error."""
+        """Write an object, completely or not at all; returns its etag. With `replace=False`, raises if it exists."""
         import obstore
 
         large = isinstance(data, Path) and data.stat().st_size > _AT_ONCE
@@ -214,7 +214,7 @@ class Store:
         return _plain(done["e_tag"]) or ""
 
     def delete(self, key: str) -> None:
-        """Remove an object; it need not be there."""
+        """Delete an object, if it exists."""
         import obstore
 
         with contextlib.suppress(MissingObjectError), self._explained(key, OutputError):
@@ -228,7 +228,7 @@ class Store:
 
     @contextlib.contextmanager
     def _explained(self, key: str, error: type[TbqError] = SourceError) -> Iterator[None]:
-        """Turn what obstore raises into our words, without secrets; its own words may have some."""
+        """Turn obstore's errors into readable ones without secrets: obstore's own messages may have some."""
         from obstore.exceptions import BaseError
 
         try:
@@ -242,7 +242,7 @@ class Store:
 
 
 def with_user(storage: Mapping[str, str], user: str | None) -> dict[str, str]:
-    """Options of a web server, with a user and password as the header that says so, unless there is one already."""
+    """Add the Authorization header for a user and password to the options, unless they have one."""
     if user is None or any(key.lower() == f"{_HEADER}authorization" for key in storage):
         return dict(storage)
     import base64
@@ -263,7 +263,7 @@ _WHOLE_FILE = re.compile(
 
 
 def _hushed(text: str, storage: Mapping[str, str]) -> str:
-    """What a library says, without the secrets among the options that it was given."""
+    """A library's message without the secrets among its options."""
     for key, value in (*storage.items(), *_environment()):
         if _SECRET.search(key) and len(value) > 3:
             text = text.replace(value, "…")
@@ -276,18 +276,18 @@ def _environment() -> list[tuple[str, str]]:
 
 
 def _is_strong(etag: str) -> bool:
-    """Whether the store gave it, and says that it changes with each byte."""
+    """Whether the store supplied the etag, and it changes with each byte."""
     return not etag.startswith((_MADE_UP, "W/"))
 
 
 def _plain(etag: str | None) -> str | None:
-    """Listings of some stores leave out the quotation marks."""
+    """An etag without quotation marks: listings of some stores omit them."""
     return etag[1:-1] if etag and etag.startswith('"') else etag
 
 
 def _object(meta: Any, key: str) -> Object:
     modified = meta["last_modified"].timestamp()
-    etag = _plain(meta["e_tag"]) or f"{_MADE_UP}{meta['size']} {modified}"  # size and time stand for it
+    etag = _plain(meta["e_tag"]) or f"{_MADE_UP}{meta['size']} {modified}"
     return Object(key, meta["size"], etag, modified)
 
 
@@ -295,7 +295,7 @@ def _object(meta: Any, key: str) -> Object:
 def _connect(
     store: str, storage: tuple[tuple[str, str], ...], environment: tuple[tuple[str, str], ...], patient: bool
 ) -> Any:
-    """A store of obstore: connections are shared by all that use the same options and environment variables."""
+    """obstore's store. Stores with the same options and environment variables share connections."""
     try:
         from obstore.exceptions import BaseError
         from obstore.store import from_url
@@ -321,20 +321,20 @@ def _connect(
         client["default_headers"] = headers
     if store.startswith("http:") or without_tls(config, dict(environment)):
         client.setdefault("allow_http", True)
-    given: dict[str, Any] = {"client_options": client, "retry_config": _retries(patient)}
+    settings: dict[str, Any] = {"client_options": client, "retry_config": _retries(patient)}
     if not store.startswith("http"):
-        given["config"] = config
+        settings["config"] = config
     elif config:
         raise _no_option(store, config)
     try:
-        return from_url(store, **given)
+        return from_url(store, **settings)
     except (BaseError, ValueError, TypeError) as wrong:
         text = _first_line(_hushed(str(wrong), dict(storage)), wrong)
         raise SourceError(text, path=store, hint=_hint(store), code="remote") from None
 
 
 def _refuse_unsendable(store: str, *options: tuple[tuple[str, str], ...]) -> None:
-    """Raise if an option cannot be sent, as a key with the line break of its file. Its value may be a secret."""
+    """Raise if an option cannot be sent, such as a key that ends with a line break. The value may be secret."""
     for key, value in itertools.chain(*options):
         name = key.removeprefix(_HEADER)
         if name != key and not _HEADER_NAME.fullmatch(name):
@@ -343,8 +343,8 @@ def _refuse_unsendable(store: str, *options: tuple[tuple[str, str], ...]) -> Non
             what, hint = f"the value of {key} has a line break or a control character", "remove it"
         elif name != key and not value.isascii():
             what, hint = (
-                f"the value of {key} has letters that are not ASCII",
-                "encode it as the server wants it",
+                f"the value of {key} has characters that are not ASCII",
+                "encode it as the server expects",
             )
         else:
             continue
@@ -357,7 +357,7 @@ def _no_option(store: str, config: Mapping[str, str]) -> SourceError:
 
 
 def without_tls(storage: Storage, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether a server is named that is reached by plain HTTP: nobody writes http:// who does not want it."""
+    """Whether an option or variable names a server by http://. Plain http:// is always deliberate."""
     named = [value for name, value in environment.items() if "ENDPOINT" in name or name.startswith("GOOGLE_")]
     return any("http://" in str(value) for value in (*storage.values(), *named))
 
@@ -376,11 +376,11 @@ def _retries(patient: bool) -> dict[str, Any]:
     }
 
 
-#: What obstore says before the number, if there was an answer at all.
+#: obstore's words before the status code, if the server answered.
 _STATUS = "status code:"
-#: What obstore says if an answer does not say how long it is.
+#: A word of obstore's message if an answer does not tell its length.
 _LENGTH = "Content-Length"
-#: What obstore says, as a ValueError, of a name with control characters.
+#: obstore's words, in a ValueError, for a name with control characters.
 _NOT_A_PATH = "Could not parse path"
 
 
@@ -390,7 +390,7 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
     if "NoSuchBucket" in text or "ContainerNotFound" in text or "The specified bucket does not exist" in text:
         return error("the bucket does not exist", path=url, hint=_hint(url), code="remote")
     if isinstance(failure, FileNotFoundError):
-        return MissingObjectError("there is no object of this name", path=url, code="missing")
+        return MissingObjectError("no such object", path=url, code="missing")
     if isinstance(failure, exceptions.AlreadyExistsError):
         return _exists(url, error)
     if isinstance(failure, exceptions.PreconditionError):
@@ -403,14 +403,14 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
         return error(
             f"an object here has a name that is not a path{what}",
             path=url,
-            hint="rename it: names must not hold '//', control characters or parts called '.' and '..'",
+            hint="rename it: names must not contain '//', control characters or parts called '.' and '..'",
             code="remote",
         )
     if re.search(r"169\.254\.|metadata\.google|[Mm]issing ?[Cc]redential|no credentials|MissingToken", text):
         return error(
             "no credentials were found for this store", path=url, hint=_credentials(url), code="remote"
         )
-    # The number of an answer stands after these words; names and times in the text have numbers too.
+    # Take only the number after these words: names and times in the text have numbers too.
     said = re.search(rf"{_STATUS} (\d+)", text)
     status = said[1] if said else ""
     refused = exceptions.PermissionDeniedError | exceptions.UnauthenticatedError
@@ -421,22 +421,22 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
     if status == "301" or re.search("without LOCATION|PermanentRedirect|AuthorizationHeaderMalformed", text):
         if url.startswith("http"):
             return error(
-                "has moved, and where to cannot be followed", path=url, hint=_hint(url), code="remote"
+                "has moved, and the redirect cannot be followed", path=url, hint=_hint(url), code="remote"
             )
-        return error("the bucket lies in another region", path=url, hint=_hint(url), code="remote")
-    # Any other refusal is about this object, and not the store.
+        return error("the bucket is in another region", path=url, hint=_hint(url), code="remote")
+    # Any other 4xx concerns this object, not the store.
     code = "refused" if re.fullmatch(r"4(?!29|08)\d\d", status) else "remote"
     return error(_first_line(text, failure), path=url, hint=_hint(url), code=code)
 
 
 def _exists(url: str, error: type[TbqError]) -> TbqError:
-    return error("is already there", path=url, hint="use --force (force=True) to replace it", code="exists")
+    return error("already exists", path=url, hint="use --force (force=True) to replace it", code="exists")
 
 
 def _first_line(text: str, failure: Exception) -> str:
-    """What a library says, without what is for its authors."""
+    """The first line of a library's message, without its debug output."""
     text = text.partition("\n\nDebug source")[0].strip()
-    # Nor what a server says of its answer: some repeat what they were sent, secrets too.
+    # Drop the server's own text: some servers repeat the request, including secrets.
     text = re.sub(rf"({_STATUS} \d+[^:\n]*).*", r"\1", text, flags=re.DOTALL)
     text = re.sub(r"<\?xml.*", "", text, flags=re.DOTALL).strip(" :\n")
     return text.splitlines()[0][:300] if text else type(failure).__name__
@@ -449,9 +449,9 @@ def _server_said(text: str) -> str:
 
 def _cause(text: str) -> str:
     for sign, words in (
-        ("dns error", "its host name is not known"),
-        ("Name or service not known", "its host name is not known"),
-        ("failed to lookup", "its host name is not known"),
+        ("dns error", "its host name is unknown"),
+        ("Name or service not known", "its host name is unknown"),
+        ("failed to lookup", "its host name is unknown"),
         ("Connection refused", "the connection was refused"),
         ("certificate", "its certificate is not trusted"),
         ("timed out", "it does not answer"),
@@ -463,10 +463,10 @@ def _cause(text: str) -> str:
 
 def _hint(url: str) -> str:
     if url.startswith("s3"):
-        return "see the bucket's name, AWS_REGION and AWS_ENDPOINT, or --storage aws_region=… (storage={…})"
+        return "check the bucket's name, AWS_REGION and AWS_ENDPOINT, or --storage aws_region=… (storage={…})"
     if url.startswith("http"):
-        return "see the address and the network"
-    return "see the bucket's name and the network, or give options: --storage KEY=VALUE (storage={…})"
+        return "check the address and the network"
+    return "check the bucket's name and the network, or pass options: --storage KEY=VALUE (storage={…})"
 
 
 def _credentials(url: str) -> str:
@@ -485,4 +485,4 @@ def _credentials(url: str) -> str:
             "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or --storage azure_storage_account_name=…; "
             "a public container: --storage azure_skip_signature=true"
         )
-    return "send what the server wants with each request: --storage header.Authorization='Bearer …'"
+    return "pass the headers that the server expects: --storage header.Authorization='Bearer …'"

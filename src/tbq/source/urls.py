@@ -1,4 +1,4 @@
-"""Paths of other machines and stores: which of them can be read, and how they are taken apart."""
+"""Parses URLs of stores and web servers, and decides which of them tbq can read."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import NamedTuple
 from tbq.errors import SourceError, TbqError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-# pathlib makes one slash of two; with these nobody means a run called `s3`.
+# pathlib collapses two slashes to one. With one of these schemes, `s3:/…` does not mean a run called `s3`.
 _COLLAPSED = re.compile(
     r"(gs|gcs|s3|s3a|r2|az|azure|adl|abfss?|wasbs?|hdfs|viewfs|dbfs|hf|https?|ftp|sftp|ssh|file|memory):/",
     re.I,
 )
-#: What obstore reads, each with the name that it has there.
+#: The schemes that tbq reads, each with obstore's name for it.
 _READ = {
     "s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "azure": "az", "abfs": "abfs", "abfss": "abfss",
     "http": "http", "https": "https",
@@ -23,19 +23,19 @@ _READ = {
 
 
 _SPECIAL = re.compile(r"[%?#]")
-#: Where a lake says what it is, below its folder.
+#: The path, below a lake's folder, of the file that marks it as a lake.
 LAKE = "_tbq/lake.json"
 
 
 class ObjectURL(NamedTuple):
-    """A URL in two: the store (`s3://bucket`), and the key of what lies in it, without a slash at its ends."""
+    """A URL in two parts: the store (`s3://bucket`), and the key in it, without slashes at either end."""
 
     store: str
     key: str
 
     @property
     def url(self) -> str:
-        """The URL that `place_of` makes the same of: on web servers some letters of a name mean something else."""
+        """The URL that `place_of` parses to this place: for web servers, special characters are escaped."""
         key = _SPECIAL.sub(lambda match: f"%{ord(match[0]):02X}", self.key) if self.is_http else self.key
         return f"{self.store}/{key}" if key else self.store
 
@@ -53,7 +53,7 @@ def _scheme(path: str) -> str | None:
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
-    """Whether this is the URL of an object store or a web server, and not the name of something that is here.
+    """Whether this is the URL of an object store or a web server, and not an existing local path.
 
     >>> is_remote("s3://bucket/runs"), is_remote("runs"), is_remote("file:///runs")
     (True, False, False)
@@ -78,9 +78,7 @@ def place_of(url: str | os.PathLike[str]) -> ObjectURL:
         raise SourceError("is not a URL: it has no host", path=text, hint=hint, code="remote")
     if "@" in host and (scheme.startswith("http") or ":" in host.rpartition("@")[0]):
         if not scheme.startswith("http"):
-            hint = (
-                "give them as options: --storage KEY=VALUE (storage={…}), or as variables of the environment"
-            )
+            hint = "pass them as options: --storage KEY=VALUE (storage={…}), or as environment variables"
             raise SourceError(
                 "a store takes no user and password from its URL", path=text, hint=hint, code="remote"
             )
@@ -101,14 +99,14 @@ def place_of(url: str | os.PathLike[str]) -> ObjectURL:
     return place
 
 
-# Users and passwords of web servers, by the places whose URLs named them: each holds for everything below.
-# They stay in this process; URLs are written, stored and shown without them.
+# Users and passwords of web servers, by the place of the URL that had them. Each applies to everything below its place.
+# They stay in this process: URLs are written, stored and shown without them.
 _users: dict[ObjectURL, str] = {}
 _WITH_USER = re.compile(r"(?i)https?:/{1,2}[^/]*@")
 
 
 def without_user(path: str) -> str:
-    """A path, or a `name:path` pair, as it may be kept and shown: this process remembers the user of a URL.
+    """Remove the user from a path or a `name:path` pair, so that it may be stored and shown; remember the user.
 
     >>> without_user("a:https://me:secret@host/runs")
     'a:https://host/runs'
@@ -122,7 +120,7 @@ def without_user(path: str) -> str:
 
 
 def user_of(place: ObjectURL) -> str | None:
-    """The user and password by which a place is reached: those of the nearest URL at or above it."""
+    """The user and password for a place: those of the nearest URL at or above it."""
     above = [
         (len(top.key), user)
         for top, user in list(_users.items())
@@ -138,12 +136,12 @@ def users_of(stores: Iterable[str]) -> dict[ObjectURL, str]:
 
 
 def remember_users(users: Mapping[ObjectURL, str]) -> None:
-    """Reach these places as the process did that sent them."""
+    """Use the users that another process sent."""
     _users.update(users)
 
 
 def common_parts(paths: list[list[str]]) -> list[str]:
-    """What paths, taken apart, begin with."""
+    """The parts that all paths begin with."""
     shared = []
     for parts in zip(*paths, strict=False):
         if len(set(parts)) > 1:
@@ -153,7 +151,7 @@ def common_parts(paths: list[list[str]]) -> list[str]:
 
 
 def local_path(path: str) -> str:
-    """The path itself; of a `file://` URL the path that it stands for.
+    """The path itself; for a `file://` URL, the path that it stands for.
 
     >>> local_path("file:///data/my%20runs"), local_path("runs")
     ('/data/my runs', 'runs')
@@ -180,10 +178,11 @@ def refuse_remote(path: str | os.PathLike[str], error: type[TbqError] = SourceEr
     if scheme == "file":
         message, hint = "is a URL", "write the path itself, without file://"
     elif scheme in _READ:
-        message, hint = "cannot be used from or at a URL", "copy it from or to there with a tool of its own"
+        message, hint = (
+            "must be a local path, not a URL",
+            "copy it from or to there with the store's own tool",
+        )
     else:
         message = f"{scheme}:// is not supported"
-        hint = (
-            "tbq reads s3://, gs://, az://, http:// and https://; copy it with a tool of its own, or mount it"
-        )
+        hint = "tbq reads s3://, gs://, az://, http:// and https://; copy it with the store's own tool, or mount it"
     raise error(message, path=text, hint=hint, code="remote")

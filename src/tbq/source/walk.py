@@ -1,4 +1,4 @@
-"""The directories below a path, each of them once, and the event files in them."""
+"""Walks the directories below a path, each once, and lists their event files."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def is_event_file(name: str) -> bool:
 
 
 class Seen:
-    """The directories that were walked, by what they are and not by what they are called.
+    """The directories that were walked, by identity rather than by path.
 
-    They are looked up only if something can lead to one twice: `several` paths, or a link.
+    They are identified only if a directory can be reached twice: through `several` paths, or through a link.
     """
 
     def __init__(self, several: bool = False) -> None:
@@ -39,7 +39,7 @@ class Seen:
         self._later.append(folder)
 
     def is_new(self, folder: str) -> bool:
-        """Note a directory; false if it was walked before."""
+        """Note a directory; returns False if it was walked before."""
         if self._later:
             self._known.update(map(_identity, self._later))
             self._later.clear()
@@ -58,36 +58,36 @@ def _identity(folder: str) -> tuple[int, int] | str:
     return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(folder)
 
 
-# A link to a directory: how deep its name is, its name below the top, its path, and the real paths of the directories
-# that links were followed from to get there.
+# A link to a directory: the depth of its name, its name below the top, its path, and the real paths of the directories
+# from which links were followed to reach it.
 _Link = tuple[int, str, str, tuple[str, ...]]
 
 
 def walk(top: str, problems: list[Problem], seen: Seen) -> Iterator[tuple[str, str, list[str], int]]:
-    """Each directory from `top` down: its path, its name below `top`, its event files, and how many others it has.
+    """Each directory from `top` down: its path, its name below `top`, its event files, and the number of other files.
 
-    First all that can be reached without a link; then links, those with the shortest and first names first, but never
-    to a directory that they lie in.
+    First come the directories that are reachable without a link; then links, fewest path parts first, then by name.
+    A link to a directory that contains it is not followed.
     """
     links: list[_Link] = []
     yield from _tree(top.rstrip(os.sep) or top, "", (), links, problems, seen, check=seen.several)
     while links:
-        _, below, path, behind = heapq.heappop(links)
+        _, below, path, followed = heapq.heappop(links)
         target, here = os.path.realpath(path), os.path.realpath(os.path.dirname(path))
-        if not any(_inside(place, target) for place in (here, *behind)):
-            yield from _tree(path, below, (*behind, here), links, problems, seen, check=True)
+        if not any(_inside(place, target) for place in (here, *followed)):
+            yield from _tree(path, below, (*followed, here), links, problems, seen, check=True)
 
 
 def _tree(
     top: str,
     name: str,
-    behind: tuple[str, ...],
+    followed: tuple[str, ...],
     links: list[_Link],
     problems: list[Problem],
     seen: Seen,
     check: bool,
 ) -> Iterator[tuple[str, str, list[str], int]]:
-    """The directories from `top` down that no link leads to. With thousands of runs this is a good part of `tbq ls`."""
+    """The directories from `top` down, without following links. For thousands of runs, this is much of `tbq ls`."""
     stack = [(top, name)]
     while stack:
         folder, below = stack.pop()
@@ -108,7 +108,7 @@ def _tree(
                     if inside:
                         inner = f"{below}/{name}" if below else name
                         if _is_link(entry):
-                            heapq.heappush(links, (inner.count("/"), inner, entry.path, behind))
+                            heapq.heappush(links, (inner.count("/"), inner, entry.path, followed))
                         else:
                             stack.append((entry.path, inner))
                     elif is_event_file(name) and not _leads_beside(entry, folder):
@@ -130,7 +130,7 @@ def _is_link(entry: os.DirEntry[str]) -> bool:
 
 
 def _leads_beside(entry: os.DirEntry[str], folder: str) -> bool:
-    """Whether this is a link to another event file of its own directory, which is read there (`latest`)."""
+    """Whether this is a link (such as `latest`) to an event file of its own directory, which is read anyway."""
     if not entry.is_symlink():
         return False
     target = os.path.realpath(entry.path)

@@ -1,4 +1,4 @@
-"""What a web server has below a directory: read from the pages with links that servers make of directories."""
+"""Lists what a web server has below a directory, from the pages of links that servers generate."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tbq.errors import SourceError
 from tbq.source.store import MissingObjectError, Object, Store, unknown
 from tbq.source.walk import is_event_file
 
-_MOST_PAGES = 100_000  # a server that makes up directories for ever is left
+_MOST_PAGES = 100_000  # a limit for servers that generate endless directories
 _LARGEST = 64 << 20
 _TOGETHER = 16
 
 
 class Crawled(NamedTuple):
-    """What lies below a directory, and the directories in it that could not be listed, each with the reason."""
+    """The objects below a directory, and the directories that could not be listed, each with the reason."""
 
     objects: list[Object]
     unlisted: dict[str, str]
 
 
 def crawl(store: Store, key: str) -> Crawled | None:
-    """Every file below a directory; None if there is no such page. Only event files are asked for their size."""
+    """Every file below a directory; None if there is no such page. Asks the size of event files only."""
     files: dict[str, None] = {}
     unlisted: dict[str, str] = {}
     pages = {key: None}
@@ -55,7 +55,7 @@ def crawl(store: Store, key: str) -> Crawled | None:
 
 
 def _head(store: Store, path: str) -> Object:
-    """What a listed file is; if the server does not say, that is found out, or is a problem, when it is fetched."""
+    """The version of a listed file. If the server does not tell, fetching finds out or reports a problem."""
     if not is_event_file(path.rpartition("/")[2]):
         return Object(path, 0, "", 0.0)
     try:
@@ -65,7 +65,7 @@ def _head(store: Store, path: str) -> Object:
 
 
 def _listed(store: Store, folder: str, is_top: bool) -> list[tuple[str, bool]] | SourceError | None:
-    """The links of a page, or why there are none: below the top, that concerns only this directory."""
+    """The links of a page, or the error if there are none. Below the top, an error concerns only this directory."""
     try:
         return _links(store, folder)
     except MissingObjectError as nothing:
@@ -89,7 +89,7 @@ def _links(store: Store, folder: str) -> list[tuple[str, bool]] | None:
         if parts.query or parts.scheme not in ("", "http", "https"):
             continue
         path = unquote(parts.path, errors="surrogateescape")
-        if parts.netloc or path.startswith("/"):  # an absolute link: to the same directory?
+        if parts.netloc or path.startswith("/"):  # an absolute link: only the same directory counts
             inside = f"/{folder}/" if folder else "/"
             if not path.startswith(inside) or (parts.netloc and not store.url.endswith(f"//{parts.netloc}")):
                 continue

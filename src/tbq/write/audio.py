@@ -1,4 +1,4 @@
-"""Audio: samples encoded as WAV by the standard library, or a WAV file as it is."""
+"""Encodes audio: samples as WAV by the standard library, or a WAV file unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all kinds of summaries share: step and wall time, the record, and reports to the caller."""
+"""The part of the writer that all kinds of summaries share: step and wall time, the record, and reports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Core:
 
     @property
     def _sink(self) -> EventBuffer | Pending:
-        """Where events go: to the native buffer, or after those that wait for a device."""
+        """The target of events: the native buffer, or the queue if earlier events wait for a device."""
         return self._file.pending if self._waiting else self._file.buffer
 
     def _stamp(self, step: Any, wall_time: Any) -> tuple[int | None, float | None]:
@@ -51,7 +51,7 @@ class Core:
 
     @contextlib.contextmanager
     def step(self, step: Any, walltime: Any = None) -> Iterator[None]:
-        """Give this step to everything that is logged inside without a step.
+        """Use this step for everything that is logged inside without a step.
 
         >>> with writer.step(100):
         ...     writer.add_scalar("loss", 0.25)
@@ -73,14 +73,14 @@ class Core:
         return self.step(global_step, walltime)
 
     def _add(self, tag: Any, field: int, payload: bytes, metadata: bytes, step: Any, wall_time: Any) -> None:
-        """One event with one Summary.Value."""
+        """Add one event with one Summary.Value."""
         step, wall_time = self._stamp(step, wall_time)
         self._attend(self._sink.value(as_tag(tag), field, payload, metadata, step, wall_time))
 
     def _add_number(
         self, tag: Any, value: Any, step: Any, wall_time: Any, style: int = 0, metadata: bytes = b""
     ) -> None:
-        """One event with one scalar, after its arguments are converted."""
+        """Convert the arguments and add one event with one scalar."""
         device.step_aside()
         tag = as_tag(tag)
         step, wall_time = self._stamp(step, wall_time)
@@ -116,14 +116,14 @@ class Core:
         """
         stamp = self._stamp(step, walltime)
         fields = serialized(event, "event")
-        # If a field occurs twice the last one counts, so that these override the fields of the message.
+        # The last occurrence of a field wins, so these override the fields of the message.
         if stamp[0] is not None:
             fields += wire.varint(2 << 3) + wire.varint(stamp[0])
         fields += wire.double(1, time.time() if stamp[1] is None else stamp[1])
         self._attend(self._sink.fields(fields, None, 0.0))
 
     def _attend(self, status: int) -> None:
-        """Act on what an append reported."""
+        """Act on the status of an append."""
         if not status:
             return
         if status & CLOSED:

@@ -57,7 +57,7 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
             hint = "choose another DIR, or replace an earlier demo with --force (force=True)"
             raise OutputError("the directory is not empty", path=directory, hint=hint, code="exists")
         _remove_earlier(directory)
-    if directory.is_dir() and any(directory.iterdir()):  # files of others beside the earlier demo
+    if directory.is_dir() and any(directory.iterdir()):  # other files beside the earlier demo
         try:
             _write(directory)
         except BaseException:
@@ -94,7 +94,7 @@ def _write(directory: Path) -> None:
 
 
 def _remove_earlier(directory: Path) -> None:
-    """Remove what a demo wrote, and the directories that are then empty."""
+    """Remove the files of an earlier demo, and the directories that are then empty."""
     files = list(directory.rglob(f"events.out.tfevents.*.{_ORIGIN}.*"))
     for file in files:
         file.unlink()

@@ -1,6 +1,6 @@
-"""Values of torch tensors on a device, captured on its stream without waiting for it.
+"""Captures values of torch tensors on a device, on its stream, without waiting for it.
 
-A captured value is copied, in the order of the stream, to memory that the host can see; see `slots`.
+A captured value is copied, in the order of the stream, to memory that the host can read; see `slots`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tbq.write.slots import DeviceCopy, Group, Part
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# The devices whose values are captured, and one that has none; values on others are read at once.
+# The devices whose values are captured, and `meta`, which has no values. Values on other devices are read at once.
 DEVICES = {"cuda", "mps", "xpu", "meta"}
 
-# The type that holds a number of each type exactly.
+# dtype -> the type that represents all its numbers exactly.
 _EXACTLY = dict.fromkeys(("float64", "float32", "float16", "bfloat16"), "float64") | dict.fromkeys(
     ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"), "int64"
 )
-# Types that torch combines with no other.
+# Types that torch cannot combine with any other.
 _UNSIGNED = ("torch.uint16", "torch.uint32")
 
 _known: dict[Any, str | None] = {}
@@ -51,7 +51,7 @@ _aside = False
 def step_aside() -> None:
     """Keep torch.compile out of the writer: it would trace the queue of values as if it were part of a model.
 
-    It is asked to at each call that may see a tensor, since torch loads its compiler when it is first used.
+    Every call that may see a tensor does this, because torch loads its compiler on first use.
     """
     global _aside
     if not _aside and "torch._dynamo.trace_rules" in sys.modules:
@@ -60,18 +60,18 @@ def step_aside() -> None:
 
 
 def refuse_capture(device: Any, what: str) -> None:
-    """Raise if a CUDA graph is being captured: the copy would be a part of it, and run with each replay."""
+    """Raise if a CUDA graph is being captured: the copy would become part of it, and run with each replay."""
     torch = sys.modules["torch"]
     if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
         raise bad(
             what,
             "a CUDA graph is being captured, and its values do not exist yet",
-            hint="log the tensor after the graph was replayed",
+            hint="log the tensor after replaying the graph",
         )
 
 
 def taken(value: Any, argument: str) -> Value | int | float:
-    """A number, or one that arrives later if it is still on a device."""
+    """A number, or a `Value` that arrives later if the number is still on a device."""
     if isinstance(value, Value):
         return value
     if is_on_device(value):
@@ -88,9 +88,9 @@ def taken(value: Any, argument: str) -> Value | int | float:
 
 
 def _quick(value: Any, argument: str) -> Value | None:
-    """The number of a plain tensor without dimensions, in as few calls as possible; None if it is anything else.
+    """The number of a plain tensor without dimensions, in as few calls as possible; None for anything else.
 
-    A program that waits for its own launches, not for the device, is delayed by each microsecond of this.
+    Each microsecond here delays a program that is limited by launching kernels rather than by the device.
     """
     tensor = _simple(value)
     if tensor is None:
@@ -100,13 +100,13 @@ def _quick(value: Any, argument: str) -> Value | None:
         refuse_capture(tensor.device, argument)
         slot = slots.slot(tensor.device, "float32" if is_short else str(_exactly(tensor.dtype)), 1)
         slot.fill(tensor)
-    except RuntimeError:  # the long way tells what is wrong
+    except RuntimeError:  # the general path reports what is wrong
         return None
     return slot
 
 
 def _simple(value: Any) -> Any:
-    """A tensor without its graph; None if it has dimensions, or if anything about it is unusual: see `plain`."""
+    """A tensor without its graph; None if it has dimensions or is unusual in any way (see `plain`)."""
     tensor = value.detach()
     if tensor.ndim or (tensor.device.type not in slots.MAPPED and tensor.device.type != "cpu"):
         return None
@@ -114,7 +114,7 @@ def _simple(value: Any) -> Any:
 
 
 def _is_usual(tensor: Any) -> bool:
-    """Whether a tensor is plain numbers in memory: a few quick questions, of which each costs the caller time."""
+    """Whether a tensor is plain numbers in memory. The checks are few and quick, because each costs the caller time."""
     torch = sys.modules["torch"]
     if (
         type(tensor) is not torch.Tensor
@@ -124,22 +124,22 @@ def _is_usual(tensor: Any) -> bool:
         return False
     try:
         return bool(tensor.data_ptr()) and not tensor.is_neg()
-    except RuntimeError:  # it has no memory of its own
+    except RuntimeError:  # it has no memory
         return False
 
 
 def _number(value: Any, argument: str) -> tuple[Any, str | None]:
-    """A tensor without dimensions, and the type to transfer it as; None if it must be read at once."""
+    """A tensor without dimensions, and the type to transfer it as, or None if it must be read at once."""
     tensor = plain(value, argument)
     if tensor.numel() != 1:
         raise bad(argument, f"got a tensor of shape {tuple(tensor.shape)}, want one number")
-    if _is_wrapped(tensor):  # torch.func: what it stands for can be read, but not copied
+    if _is_wrapped(tensor):  # inside torch.func a tensor can be read, but not copied
         return tensor, None
     return (tensor.reshape(()) if tensor.ndim else tensor), _exactly(tensor.dtype)
 
 
 def transferred(tensor: Any, dtype: str, argument: str) -> Value:
-    """All numbers of a strided tensor, as float64 or int64, which arrive later."""
+    """A `Value` with all numbers of a strided tensor, as float64 or int64."""
     try:
         refuse_capture(tensor.device, argument)
         if tensor.device.type not in slots.MAPPED and tensor.device.type != "cpu":
@@ -167,7 +167,7 @@ def all_taken(values: Mapping[str, Any], argument: str) -> dict[str, Any]:
             if kind is None:
                 result[tag] = as_number(tensor, what)
                 continue
-        result[tag] = None  # its place in the order
+        result[tag] = None  # keeps the order of tags
         alone = tag if str(tensor.dtype) in _UNSIGNED else None
         together.setdefault((tensor.device, kind, alone), {})[tag] = tensor
     for (device, kind, _), tensors in together.items():
@@ -189,7 +189,7 @@ def _item(index: int) -> Callable[[Any], Any]:
 
 
 def plain(value: Any, argument: str) -> Any:
-    """A tensor without its graph, strided, of one process, whose memory is there."""
+    """A strided tensor without its graph, complete in this process; raises if its memory was freed."""
     torch = sys.modules["torch"]
     tensor = value.detach()
     if _is_usual(tensor):
@@ -206,14 +206,14 @@ def plain(value: Any, argument: str) -> Any:
         return tensor
     storage = tensor.untyped_storage()
     if storage.device.type == "meta":
-        raise bad(argument, "got a fake tensor, which has no values", hint="log it outside of the tracing")
+        raise bad(argument, "got a fake tensor, which has no values", hint="log it outside of tracing")
     if storage.nbytes() == 0 and tensor.numel():
         raise bad(argument, "got a tensor whose memory was freed")
     return tensor.resolve_neg()
 
 
 def _is_wrapped(tensor: Any) -> bool:
-    """Whether a tensor stands for another one inside of a transformation of torch.func, and has no memory."""
+    """Whether a tensor is a wrapper without memory, inside a torch.func transformation."""
     try:
         tensor.untyped_storage()
     except NotImplementedError:

@@ -1,4 +1,4 @@
-"""Embeddings: the files beside the run that TensorBoard's projector reads."""
+"""Writes embeddings: files beside the event file that TensorBoard's projector reads."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def write(
     name = f"{step:05d}/{_encode(tag)}"
     directory = Path(log_dir, name)
     if directory.is_dir():
-        warn(
-            f"{directory}: replacing the embedding that is already there; pass another global_step or tag to keep it"
-        )
+        warn(f"{directory}: replacing the existing embedding; pass another global_step or tag to keep it")
     make_folder(directory)
     with io.StringIO() as lines:
         for vector in matrix.tolist():
@@ -63,7 +61,7 @@ def _labels(metadata: Any, header: Any, count: int) -> list[str]:
 
 
 def _sprite(pictures: Any) -> bytes:
-    """All pictures in a square."""
+    """A square image of all pictures."""
     import numpy as np
 
     side = math.ceil(len(pictures) ** 0.5)

@@ -1,4 +1,4 @@
-"""What a directory already has: event files, their last step, and a writer that is still active."""
+"""Inspects a run's directory: its event files, their last step, and a writer that is still active."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tbq import _core
 
-# How much of a file's end is read to find its last step; the larger size if the smaller has no step.
+# Bytes of a file's end to read in search of its last step; the second size if the first has no step.
 _TAILS = (1 << 16, 1 << 23)
 _NEWEST = 16  # a run may have one file per step: only the newest are read
 
@@ -22,14 +22,14 @@ def event_files(directory: str) -> list[Path]:
         return []
     if not names:
         return []
-    # Importing this takes longer than a writer takes to begin in a new directory.
+    # Imported late: it takes longer than starting a writer in a new directory.
     from tbq.source.walk import is_event_file
 
     return [Path(directory, name) for name in names if is_event_file(name)]
 
 
 def last_step(files: list[Path]) -> int | None:
-    """The largest step near the end of the newest of `files`; None if there is none."""
+    """The largest step near the ends of the newest `files`; None if they have no step."""
     steps = [step for file in files[-_NEWEST:] if (step := _last_step(file)) is not None]
     return max(steps, default=None)
 

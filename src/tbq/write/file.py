@@ -1,4 +1,4 @@
-"""An event file: it overwrites nothing, grows by complete records, and stays valid whatever the disk does."""
+"""An event file: it overwrites nothing, grows by complete records, and stays valid even if the disk fails."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class EventFile:
         self.opened_at = opened_at
         self.closed = False  # accepts no more events
         self.is_copy = False  # of a writer in another process, with which it shares a run
-        self.outlives_exit = False  # whether it is only flushed at exit: the program may log to its very end
-        self.left = False  # it was flushed at exit, and from then on each event was written at once
-        self.finished = False  # all events are written, or given up
+        self.outlives_exit = False  # if it is only flushed at exit, because the program may log until its end
+        self.left = False  # it was flushed at exit; since then, each event is written at once
+        self.finished = False  # all events are written or lost
         self.path: Path | None = None
         self.failure: BaseException | None = None  # why writing fails at present
         self.cause: BaseException | None = None  # the last failure, even if it is over
-        self.reported = False  # whether a caller has been told of the failure
+        self.reported = False  # whether the failure has been reported to a caller
         self.quiet = False  # whether the failure is only counted in the report at the end
-        self.missed = 0  # events dropped during the last failure, until a caller is told
+        self.missed = 0  # events dropped during the last failure, until they are reported
         self.lost = 0  # events that were not written when the file was closed
         self.buffer = _core.EventBuffer(_FULL_BYTES, max_queue or 2**62, _MAX_BYTES)
         self.pending = Pending(self.buffer, max_queue)
@@ -143,7 +143,7 @@ class EventFile:
 
     @property
     def is_resting(self) -> bool:
-        """Whether the file was closed for now, and no event has come since."""
+        """Whether the file was closed for now, and nothing has been logged since."""
         return self._paused and not self.buffer.pending_bytes and not self.pending.events
 
     def rest(self) -> None:
@@ -153,9 +153,10 @@ class EventFile:
             flusher.ask(self, "rest", wait=True)
 
     def mark_end(self) -> None:
-        """Log an event of nothing but the time, if other processes share the run.
+        """Log an event with only a time, if other processes share the run.
 
-        Readers tell processes side by side from a restart by when each ended, and the last value may be long ago.
+        Readers distinguish parallel processes from a restart by the time at which each ended, and the last value may be
+        much older.
         """
         if self.is_copy and self._to_disk and (self.path is not None or self.buffer.pending_bytes):
             self.buffer.fields(b"", None, time.time())
@@ -229,7 +230,7 @@ class EventFile:
         return written
 
     def pause(self) -> bool:
-        """Write what is pending and let go of the file; what the disk does not accept stays pending."""
+        """Write what is pending and close the file. Records that the disk does not accept stay pending."""
         if not self.drain():
             return False
         self._abandon()
@@ -241,7 +242,7 @@ class EventFile:
     def fail(self, failure: BaseException) -> None:
         """Record a failure for the next caller. Until it is over, events beyond the limit are dropped."""
         if self.failure is None:
-            # A slow disk may stall again and again: report it once, and count the losses at the end.
+            # A slow disk may stall repeatedly: report it once, and count the losses at the end.
             stalled = isinstance(failure, _StalledError)
             self.reported = self.quiet = stalled and self._has_stalled
             self._has_stalled = self._has_stalled or stalled
@@ -312,7 +313,7 @@ class EventFile:
         return self._descriptor
 
     def _check_for_changes(self, status: os.stat_result) -> None:
-        """Notice what others did to the file since the last write: deleted, replaced, truncated or extended it."""
+        """Check whether the file was deleted, replaced, truncated or extended by others since the last write."""
         assert self.path is not None
         if status.st_nlink == 0 and not existing.is_same(self.path, status):
             logger.warning("%s was deleted while it was being written; continuing in a new file", self.path)
@@ -372,7 +373,7 @@ class EventFile:
             self._head += _core.frame(restart + wire.message(7, wire.integer(1, 1)))
 
     def _began(self) -> float:
-        """When the file begins: now, or with the first event that waits for it, or with the fork before both."""
+        """The start time of the file: the earliest of now, the first pending event and the fork."""
         if self._start is not None:
             return self._start
         first = _core.first_wall_time(self._backlog) if self._backlog else 0.0
@@ -398,7 +399,7 @@ class EventFile:
         raise AssertionError("the counter never ends")
 
     def _create_at(self, path: Path, flags: int) -> int:
-        """A new file in append mode, so that writes go to its end even if somebody truncates it."""
+        """A new file in append mode, so that writes go to its end even if another program truncates it."""
         try:
             self._appends = True
             return os.open(path, flags | os.O_APPEND, 0o666)

@@ -1,8 +1,8 @@
-"""The thread that moves records from memory to disk, and the events that must not come before it: exit and signals.
+"""The thread that moves records from memory to disk, also before the process exits or a signal ends it.
 
-Callers only put messages into a queue whose `put` is reentrant, so that a signal handler, a destructor and a training
+Callers only put messages into a queue with a reentrant `put`, so that a signal handler, a destructor and a training
 thread can all request a flush without sharing a lock. The thread handles requests in order: when it answers,
-everything that was logged before the request has been written, whoever took it out of memory.
+everything that was logged before the request has been written.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Action = Literal["wake", "flush", "rest", "close"]
 # How long a disk that accepts nothing may delay the end of the process.
 _EXIT_SECONDS = 60.0
 _SIGNAL_SECONDS = 5.0
-# How often to look for values that a device still computes, at most.
-_LOOK_SECONDS = 0.01
+# Shortest interval between two checks for values that a device is still computing.
+_CHECK_SECONDS = 0.01
 
 
 class Flusher:
     """Drains event files when they are due, full, or on request."""
 
     def __init__(self) -> None:
-        self.moved = 0  # bytes written so far: those who wait see progress in it
+        self.moved = 0  # bytes written so far, which shows progress to waiting callers
         self.write_through = False  # whether to write each event at once, as the process may end any moment
         self._inbox: queue.SimpleQueue[tuple[EventFile, Action, Any]] = queue.SimpleQueue()
         self._starting = threading.RLock()
@@ -62,7 +62,7 @@ class Flusher:
             wait = patience
             for file in files:
                 if not file.settle(wait):
-                    wait = 0.1  # the device has had its chance
+                    wait = 0.1  # the device has had its time
             for question in [self._question(file, "flush") for file in files]:
                 if not self._answered(question, patience):
                     return
@@ -134,7 +134,7 @@ class Flusher:
             try:
                 self._drain(file, action, due)
             finally:
-                file = None  # it may be taken apart here: after the answer Python may end
+                file = None  # drop the last reference before answering: afterwards Python may shut down
                 if done is not None:
                     done.release()
 
@@ -144,8 +144,8 @@ class Flusher:
             return
         if not written:
             due[file] = time.monotonic() + file.retry_secs
-        elif file.pending.events:  # the device still computes: look again
-            due[file] = time.monotonic() + max(file.flush_secs, _LOOK_SECONDS)
+        elif file.pending.events:  # the device is still computing: check again later
+            due[file] = time.monotonic() + max(file.flush_secs, _CHECK_SECONDS)
 
     def _act(self, file: EventFile, action: Action) -> bool:
         self._acting = True
@@ -168,7 +168,7 @@ _live: dict[int, weakref.ref[EventFile]] = {}
 def watch(file: EventFile) -> None:
     """Remember `file` for exit, signals and forks, without keeping it alive."""
     key = id(file)
-    # Bound here: at the end of the process a writer may outlive the globals of modules.
+    # Bound here, because at exit a writer may outlive the globals of modules.
     references, release, is_finalizing = _live, termination.release, sys.is_finalizing
 
     def forget(_: object) -> None:
@@ -196,7 +196,7 @@ def close_all() -> None:
     patience = _EXIT_SECONDS
     for file in unfinished():
         if not file.close_at_exit(patience):
-            patience = 0.1  # the disk has had its chance
+            patience = 0.1  # the disk has had its time
 
 
 atexit.register(close_all)
@@ -205,9 +205,9 @@ atexit.register(close_all)
 def _settle_at_process_end() -> None:
     """Register a finalizer: a child of multiprocessing may end without `atexit`, but runs its own finalizers.
 
-    The child clears its finalizers when it starts, and a writer among its arguments is created before that (with
-    forkserver and spawn): so the hook that runs after the clearing registers the finalizer again. Threads may still
-    log after the finalizers.
+    The child clears its finalizers when it starts. With forkserver and spawn, a writer among its arguments is created
+    before that, so a hook that runs after the clearing registers the finalizer again. Threads may still log after the
+    finalizers have run.
     """
     util = sys.modules.get("multiprocessing.util")
     process = sys.modules.get("multiprocessing.process")

@@ -1,4 +1,4 @@
-"""Graphs: a GraphDef as it is, or a torch module traced by torch itself."""
+"""Encodes graphs: a GraphDef unchanged, or a torch module traced by torch itself."""
 
 from __future__ import annotations
 

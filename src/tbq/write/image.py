@@ -1,4 +1,4 @@
-"""Images: arrays with axes in any order as PNG, batches as a grid, videos as GIF, files as they are."""
+"""Encodes images: arrays with axes in any order as PNG, batches as a grid, videos as GIF, files unchanged."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def grid(batch: Array, argument: str, columns: int = 8) -> Array:
 
 
 def to_bytes(array: Array) -> Array:
-    """Pixels as uint8: uint8 as it is, others from [0, 1], clipped; NaN is black."""
+    """Pixels as uint8. Other types are scaled from [0, 1] and clipped; NaN becomes black."""
     import numpy as np
 
     if array.dtype == np.uint8:
@@ -101,7 +101,7 @@ def to_bytes(array: Array) -> Array:
 
 
 def to_png(pixels: Array) -> bytes:
-    """A PNG of height × width × 3 or 4 bytes, by Pillow if it is installed."""
+    """A PNG of height × width × 3 or 4 bytes, encoded by Pillow if it is installed."""
     try:
         from PIL import Image
     except ImportError:
@@ -112,7 +112,7 @@ def to_png(pixels: Array) -> bytes:
 
 
 def plain_png(pixels: Array) -> bytes:
-    """A PNG made with only zlib: larger than Pillow's, but every reader takes it."""
+    """A PNG made with only zlib: larger than Pillow's, but every reader can read it."""
     import numpy as np
 
     height, width, channels = pixels.shape
@@ -130,7 +130,7 @@ def plain_png(pixels: Array) -> bytes:
 
 
 def from_file(data: bytes, argument: str) -> bytes:
-    """A Summary.Image of an encoded file, which is kept byte for byte."""
+    """A Summary.Image of an encoded file, unchanged."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and len(data) >= 33:
         width, height, _, color = struct.unpack(">IIBB", data[16:26])
         return summary((height, width, {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}.get(color, 3)), data)

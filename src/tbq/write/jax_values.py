@@ -1,7 +1,7 @@
-"""Values of JAX arrays that are still computed, and histograms counted by jax.numpy where the array is.
+"""Values of JAX arrays that are still being computed, and histograms counted by jax.numpy on the array's device.
 
-JAX arrays do not change, but a function that an array is donated to deletes it: so a copy is kept, which JAX makes
-when the array is computed. Its transfer to the host starts at the call, if the device can.
+JAX arrays do not change, but donating an array to a function deletes it. So a copy is kept, which JAX makes once the
+array is computed. Its transfer to the host starts at the call, if the device supports that.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from tbq.write.arguments import bad
 from tbq.write.pending import Failed, Value
 from tbq.write.tally import edges
 
-#: Numbers that are counted at a time: as float64, with bins and comparisons, below 256 MB.
+#: Numbers to count at a time: as float64, with bins and comparisons, they take less than 256 MB.
 PIECE = 1 << 23
 
 
 def is_array(value: Any) -> bool:
-    """Whether `value` is an array of JAX, or stands for one while a function is traced."""
+    """Whether `value` is a JAX array, or the placeholder of one while a function is traced."""
     jax = sys.modules.get("jax")
     arrays: Any = getattr(jax, "Array", ())
     return isinstance(value, arrays)
 
 
 class Computed(Value):
-    """An array that JAX still computes."""
+    """An array that JAX is still computing."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -46,7 +46,7 @@ class Computed(Value):
 
 
 def captured(array: Any, argument: str) -> Value | None:
-    """The one number of an array that is still computed; None if it can be read at once."""
+    """The one number of an array that is still being computed; None if it can be read at once."""
     local = _local(array, argument)
     if local.size != 1:
         raise bad(argument, f"got an array of shape {tuple(local.shape)}, want one number")
@@ -66,8 +66,8 @@ def _local(array: Any, argument: str) -> Any:
     if isinstance(array, jax.core.Tracer):
         raise bad(
             argument,
-            "got a value that JAX traces, which has no number yet",
-            hint="log the result of the function, or call jax.debug.callback inside of it",
+            "got a value that JAX is tracing, which has no number yet",
+            hint="log the result of the function, or call jax.debug.callback inside it",
         )
     if not array.is_fully_addressable and array.is_fully_replicated:
         return array.addressable_data(0)
@@ -75,7 +75,7 @@ def _local(array: Any, argument: str) -> Any:
 
 
 def is_countable(values: Any) -> bool:
-    """Whether a histogram of `values` is counted by JAX: an array on a device, or one that is still computed."""
+    """Whether JAX counts the histogram of `values`: an array on a device, or one that is still being computed."""
     if not is_array(values) or isinstance(values, sys.modules["jax"].core.Tracer):
         return False
     return not values.is_deleted() and (
@@ -84,7 +84,7 @@ def is_countable(values: Any) -> bool:
 
 
 def counted(values: Any, argument: str) -> tuple[Value, int]:
-    """The counts and moments of an array, as `device_histogram.captured` gives them."""
+    """The counts and moments of an array, in the form of `device_histogram.captured`."""
     array = _local(values, argument)
     if array.dtype.kind == "c":
         raise bad(argument, f"got complex numbers of dtype {array.dtype}, want real numbers")
@@ -97,7 +97,7 @@ def counted(values: Any, argument: str) -> tuple[Value, int]:
 
 
 def vector(array: Any) -> Any:
-    """A float64 vector for `tally`, where the array is."""
+    """A float64 vector for `tally`, on the array's device."""
     flat = array.reshape(-1)
     with _float64():
         count, join = _functions()
@@ -105,7 +105,7 @@ def vector(array: Any) -> Any:
 
 
 def _float64() -> Any:
-    """A context in which JAX has float64; the program's setting stays as it is."""
+    """A context that enables float64 in JAX without changing the program's setting."""
     import jax
 
     if hasattr(jax, "enable_x64"):
@@ -117,7 +117,7 @@ def _float64() -> Any:
 
 @cache
 def _functions() -> tuple[Any, Any]:
-    """The counting of a piece, and the sum of pieces."""
+    """The functions that count a piece and sum the counts of pieces."""
     import jax
     import jax.numpy as jnp
 

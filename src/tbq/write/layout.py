@@ -1,4 +1,4 @@
-"""The layout of custom charts over scalars."""
+"""Encodes the layout of custom charts of scalars."""
 
 from __future__ import annotations
 

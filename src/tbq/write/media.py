@@ -26,7 +26,7 @@ class Media(Core):
     ) -> None:
         """Add an image: uint8, or floats in [0, 1], with axes in the order of `dataformats`.
 
-        It may also be a PIL image, or the bytes of a PNG, JPEG, GIF or WebP file, which are kept as they are.
+        It may also be a PIL image, or the bytes of a PNG, JPEG, GIF or WebP file, which are stored unchanged.
 
         >>> writer.add_image("noise", np.random.rand(3, 8, 8), 0)
         """

@@ -1,4 +1,4 @@
-"""The norms of all parameters of a model, and of all gradients, which several optimizers log one after the other."""
+"""The total norms of a model's parameters and gradients, put together from what several optimizers log in turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Squares(Value):
-    """The sum of the squares of a tensor. Nothing else of its counts is kept when they have arrived."""
+    """The sum of the squares of a tensor. Once the counts have arrived, only this sum is kept."""
 
     def __init__(self, counted: Counted) -> None:
         self.kind = counted.target.kind
@@ -36,19 +36,19 @@ class Squares(Value):
         return self._number
 
     def probe(self) -> None:
-        """Ask for the counts."""
+        """Probe the counts."""
         if self._value is not None:
             self._value.probe()
 
 
 class TotalNorm(Value):
-    """The norm of several tensors taken as one."""
+    """The norm of several tensors together."""
 
     def __init__(self, squares: list[Squares]) -> None:
         self._squares = squares
 
     def ready(self) -> bool:
-        """Whether all were counted."""
+        """Whether all tensors were counted."""
         return all(part.ready() for part in self._squares)
 
     def result(self) -> float:
@@ -56,7 +56,7 @@ class TotalNorm(Value):
         return math.sqrt(sum(part.result() for part in self._squares))
 
     def probe(self) -> None:
-        """Ask for the counts."""
+        """Probe the counts."""
         for part in self._squares:
             part.probe()
 
@@ -74,52 +74,52 @@ def total_norms(squares: list[Squares]) -> dict[str, TotalNorm]:
 
 
 def living(optimizers: weakref.WeakKeyDictionary[Any, Any]) -> list[Any]:
-    """The keys of now: threads may add others while one goes through them."""
+    """A copy of the keys: other threads may add some during iteration."""
     return [optimizer for ref in optimizers.keyrefs() if (optimizer := ref()) is not None]
 
 
 class Round(NamedTuple):
-    """What optimizers have logged, each of them once, since the norms of all were logged."""
+    """What the optimizers logged since the last total norms, each optimizer at most once."""
 
-    step: int | None  # the greatest of theirs
+    step: int | None  # the largest of their steps
     wall_time: float
     squares: list[Squares]
     owned: set[int]  # the parameters, by id
 
 
 class Rounds:
-    """Puts together what the optimizers of a model log.
+    """Combines what the optimizers of a model log into rounds.
 
-    A round is over when all expected parameters are in it, or when an optimizer logs again. Optimizers that step less
-    often, or have skipped a step, count with what they have logged last.
+    A round is over when it has all expected parameters, or when an optimizer logs again. Optimizers that step less
+    often, or skip a step, contribute what they logged last.
     """
 
     def __init__(self) -> None:
         self.now: Round | None = None
-        self._reached: int | None = None  # the last step of which norms were logged
+        self._reached: int | None = None  # the last step with logged total norms
         self._last: weakref.WeakKeyDictionary[Any, Round] = weakref.WeakKeyDictionary()
 
     def is_new(self, step: int | None) -> bool:
-        """Whether no norms were logged at this step, or a later one."""
+        """Whether no total norms have been logged at this step or a later one."""
         return step is None or self._reached is None or step > self._reached
 
     def others(self, owned: set[int]) -> Iterator[Squares]:
-        """What optimizers of other parameters have logged last."""
+        """The squares that the optimizers of other parameters logged last."""
         for optimizer in living(self._last):
             last = self._last.get(optimizer)
             if last is not None and last.owned.isdisjoint(owned):
                 yield from last.squares
 
     def keep(self, optimizer: Any, last: Round) -> None:
-        """Remember what an optimizer has logged, for the rounds without it."""
+        """Remember what an optimizer logged, for rounds without it."""
         self._last[optimizer] = last
 
     def ended(self, step: int | None) -> None:
-        """The norms of a round were logged."""
+        """Note that the total norms of a round were logged."""
         self.now, self._reached = None, step
 
-    def taken(self) -> Round | None:
-        """The round of now with all that belongs to it, which is over; None if there is nothing to log."""
+    def finish(self) -> Round | None:
+        """End the current round; returns it with the contributions of other optimizers, None if there is none."""
         over, self.now = self.now, None
         if over is None or not self.is_new(over.step):
             return None

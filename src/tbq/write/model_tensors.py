@@ -1,4 +1,4 @@
-"""The parameters and gradients of a torch model, counted on their devices: one transfer per device and call."""
+"""Counts the parameters and gradients of a torch model on their devices: one transfer per device and call."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tbq.write.tally import Tally, tally
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: What can be told of a tensor: `norm` is the Euclidean norm, `zeros` and `nonfinite` are counts.
+#: The statistics of a tensor: `norm` is the Euclidean norm, `zeros` and `nonfinite` are counts.
 STATISTICS = ("norm", "mean", "std", "min", "max", "zeros", "nonfinite")
 
-# What wrappers put into the names of parameters: torch.compile, FSDP, activation checkpointing.
+# Parts that wrappers insert into the names of parameters: torch.compile, FSDP, activation checkpointing.
 _WRAPPERS = ("_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
 
 
@@ -28,7 +28,7 @@ class Target(NamedTuple):
     kind: str  # parameters or gradients
     name: str
     tensor: Any
-    rank: int | None  # of the process, if this is only its part of the tensor
+    rank: int | None  # of the process; None if the process has the whole tensor
 
     @property
     def tag(self) -> str:
@@ -45,7 +45,7 @@ class Counted(NamedTuple):
 
 
 def rank_and_size() -> tuple[int, int]:
-    """The rank of this process among how many, if torch.distributed is in use."""
+    """The rank of this process and the number of processes; (0, 1) without torch.distributed."""
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return 0, 1
@@ -55,7 +55,7 @@ def rank_and_size() -> tuple[int, int]:
 def targets(
     model: Any, *, parameters: bool, gradients: bool, ranked: bool, only: set[int] | None = None
 ) -> Iterator[Target]:
-    """The tensors of a model as it is now; `only` selects parameters by id, `ranked` adds the rank to all names."""
+    """The current tensors of a model. `only` selects parameters by id, `ranked` adds the rank to all names."""
     rank = rank_and_size()[0]
     wrapped = type(model).__name__ in ("DistributedDataParallel", "DataParallel")
     for name, parameter in (model.module if wrapped else model).named_parameters():
@@ -77,7 +77,7 @@ def _is_lazy(tensor: Any) -> bool:
 
 
 def _local(tensor: Any) -> tuple[Any, bool]:
-    """What this process has of a tensor, and whether that is only a part; of sparse tensors, the values they store."""
+    """This process's part of a tensor, and whether it is only a part. For sparse tensors, the stored values."""
     tensor = tensor.detach()
     is_part = type(tensor).__name__ == "FlatParameter"  # FSDP
     if hasattr(tensor, "to_local"):  # a DTensor, e.g. of FSDP2
@@ -91,8 +91,8 @@ def _local(tensor: Any) -> tuple[Any, bool]:
 
 
 def expect(model: Any) -> None:
-    """Prepare the devices of a model for `counted`, beside the program."""
-    with suppress(RuntimeError, AssertionError):  # a device that does not answer is heard of when it counts
+    """Prepare the devices of a model for `counted`, in the background."""
+    with suppress(RuntimeError, AssertionError):  # a device that fails here is reported when it counts
         for place in {parameter.device for parameter in model.parameters()}:
             fused_histogram.expect(place)
 
@@ -100,7 +100,7 @@ def expect(model: Any) -> None:
 def counted(wanted: Iterator[Target]) -> list[Counted]:
     """Count all targets on their devices, now, in the order of their streams."""
     result: list[Counted | None] = []
-    known: list[tuple[int, Target, Any]] = []  # the place in the result, and a tensor that can be counted
+    known: list[tuple[int, Target, Any]] = []  # index in the result, target, and a tensor that can be counted
     for place, target in enumerate(wanted):
         result.append(None)
         try:
@@ -145,7 +145,7 @@ class _Arrivals:
         self._length = 0
 
     def add(self, vectors: Any, count: int) -> list[Value]:
-        """A tally for each of `count` vectors, one after the other in a tensor."""
+        """A tally for each of `count` vectors that follow each other in a tensor."""
         flat = vectors.reshape(-1)
         start, width = self._length, len(flat) // count
         self._vectors.append(flat)
@@ -185,12 +185,12 @@ class TensorStatistic(Value):
         return statistic(self._name, self._counted.value.result(), self._counted.numbers)
 
     def probe(self) -> None:
-        """Ask for the counts."""
+        """Probe the counts."""
         self._counted.value.probe()
 
 
 def statistic(name: str, known: Tally, numbers: int) -> float:
-    """A statistic of a tensor of so many numbers."""
+    """A statistic of a tensor with this many numbers."""
     if name == "norm":
         return math.sqrt(known.squares)
     mean = known.total / numbers

@@ -1,4 +1,4 @@
-"""The arguments of `SummaryWriter`, checked: which directory, and what to do if it is not empty."""
+"""Checks the arguments of `SummaryWriter`, and chooses its directory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def directory(log_dir: object, comment: object, run: object) -> str:
 
 
 def resumed(directory: str, resume: str) -> str:
-    """The directory to write to, which depends on what exists and on `resume`."""
+    """The directory to write to, depending on existing files and on `resume`."""
     if resume == "auto":
         return directory
     if resume == "error":
@@ -96,7 +96,7 @@ def choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def check(options: Mapping[str, object]) -> None:
-    """Raise if a setting is not one of `SummaryWriter`: for integrations, which open it much later."""
+    """Raise if `SummaryWriter` does not know an option: for integrations, which open the writer much later."""
     import inspect
 
     from tbq.write.writer import SummaryWriter
@@ -105,5 +105,7 @@ def check(options: Mapping[str, object]) -> None:
     for name in options:
         if name not in known:
             raise UsageError(
-                f"unknown argument {name!r}", code="argument", hint=f"SummaryWriter takes {', '.join(known)}"
+                f"unknown argument {name!r}",
+                code="argument",
+                hint=f"SummaryWriter accepts {', '.join(known)}",
             )

@@ -87,7 +87,7 @@ class Writer:
 
 
 class TorchWriter(Replacement):
-    """Replaces torch's writer; a class of its own, so that `unpatch` finds all its names."""
+    """Replaces torch's writer. It is a class of its own so that `unpatch` finds every name bound to it."""
 
 
 class TensorboardXWriter(Replacement):
@@ -108,14 +108,14 @@ _theirs: dict[Any, Any] = {}  # our class -> the class that it replaced
 
 
 def patch() -> None:
-    """Replace the writers of torch, tensorboardX and TensorBoard, also in modules that have imported them already.
+    """Replace the writers of torch, tensorboardX and TensorBoard, also in modules that have already imported them.
 
-    Replaces `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer`;
-    modules imported later are patched on import, also in processes that multiprocessing starts from now on.
-    `tbq.unpatch()` undoes it. Open writers stay as they are.
+    Replaces `torch.utils.tensorboard.SummaryWriter`, `tensorboardX.SummaryWriter` and `tensorboard.summary.Writer`.
+    Modules imported later are patched on import, also in processes that multiprocessing starts from now on.
+    `tbq.unpatch()` undoes it. Open writers do not change.
 
-    TensorFlow's writer (`tf.summary`), Keras' `TensorBoard` callback, which uses it, and classes that a program has
-    bound before (in subclasses, attributes and default arguments) stay. A warning names those that exist.
+    It does not replace TensorFlow's writer (`tf.summary`), Keras' `TensorBoard` callback, which uses it, or classes
+    that a program has already bound in subclasses, attributes and default arguments. A warning names these.
 
     >>> import tbq
     >>> tbq.patch()
@@ -136,8 +136,8 @@ def patch() -> None:
         held["keras.callbacks.TensorBoard (use tbq.integrations.keras.TbqCallback)"] = None
     if held:
         warn(
-            f"tbq.patch() does not replace {', '.join(held)}: they write with their own writer. Call it before they "
-            "are defined or created"
+            f"tbq.patch() does not replace {', '.join(held)}: they write with their own writer. Call tbq.patch() "
+            "before they are defined or created"
         )
 
 
@@ -226,7 +226,7 @@ _finder: Any = _Finder()
 
 
 class _Preparation:
-    """What a spawned process reads before it imports the program, with our writers if this process has them."""
+    """Wraps multiprocessing's preparation data: a process spawned from a patched process is patched, too."""
 
     def __init__(self, theirs: Callable[[str], dict[str, Any]]) -> None:
         self._theirs = theirs
@@ -237,7 +237,7 @@ class _Preparation:
 
 
 class _Patched:
-    """Calls `patch()` where it is read."""
+    """Calls `patch()` when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return patch, ()

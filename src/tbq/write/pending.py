@@ -1,9 +1,9 @@
-"""Events behind values that a device still computes, kept in the order in which they were logged.
+"""The queue of events whose values a device is still computing, in the order in which they were logged.
 
-A call that logs such a value puts an event into the queue and returns. As long as the queue is not empty, all other
-events of the writer go through it too. The flusher, and nobody else, moves events from its head to the native buffer
-when their values have arrived: no Ctrl-C reaches its thread, which could lose an event halfway. `flush()` and
-`close()` look, ask it to, and wait until all that was logged before has been moved.
+A call that logs such a value queues an event and returns. As long as the queue is not empty, all other events of the
+writer go through it too. When the values of the first event have arrived, the flusher moves it to the native buffer.
+Only the flusher does so: Ctrl-C does not reach its thread, so an event cannot be lost halfway. `flush()` and `close()`
+check the queue, ask the flusher to move events, and wait until everything logged before has been moved.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from tbq import _core
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# What an append of the native buffer reports; see cpp/write/event_buffer.hpp. CONVERT is the binding's.
+# Status bits of an append to the native buffer; see cpp/write/event_buffer.hpp. The binding adds CONVERT.
 WAKE, FULL, NOTE, CLOSED, CONVERT, OVER = 1, 2, 4, 8, 16, 32
 
-BATCH = 1024  # wake the flusher when so many events wait
+BATCH = 1024  # wake the flusher when this many events wait
 _MAX_EVENTS = 1 << 16  # more than any device queues; beyond it, logging waits for the device
-_MAX_BYTES = 64 << 20  # the same for the payloads behind a value that does not arrive
-_MOVED = 32  # events that are moved at a time, while callers wait: some histograms take a few milliseconds
-_PROBE_SECONDS = 1.0  # how long to look at memory only, before the device is asked
+_MAX_BYTES = 64 << 20  # the same for payloads that wait in the queue
+_MOVED = 32  # events to move at a time, while callers wait: some histograms take a few milliseconds
+_PROBE_SECONDS = 1.0  # how long to poll only memory before querying the device
 _POLL_SECONDS = (5e-5, 2e-3)
 
 
 class Value:
-    """A number, or an array of numbers, that a device still computes."""
+    """A number, or an array of numbers, that a device is still computing."""
 
     __slots__ = ()
 
@@ -39,15 +39,15 @@ class Value:
         return True
 
     def result(self) -> Any:
-        """What arrived; called once. Raises if the value is lost."""
+        """The number or numbers; called once. Raises if the value is lost."""
         raise NotImplementedError
 
     def probe(self) -> None:
-        """Ask the device: if it is idle or has failed, the value is ready from now on."""
+        """Query the device: if it is idle or has failed, the value is ready from now on."""
 
 
 class Failed(Value):
-    """A value that the device could not give; reported with the others that did not arrive."""
+    """A value that the device could not deliver; reported with the other lost values."""
 
     def __init__(self, why: BaseException) -> None:
         self._why = why
@@ -71,7 +71,7 @@ class Lost:
 
 
 class QueuedEvent:
-    """One event of the queue; this one has all it needs, and only waits for its turn."""
+    """One event of the queue. This base class has all its values, and only waits for its turn."""
 
     def __init__(self, append: Callable[..., int], arguments: tuple[Any, ...], size: int = 0) -> None:
         self.append = append
@@ -79,7 +79,7 @@ class QueuedEvent:
         self.size = size
 
     def values(self) -> Iterator[Value]:
-        """What must arrive before the event can be written."""
+        """The values that must arrive before the event can be written."""
         yield from ()
 
     def ready(self) -> bool:
@@ -87,13 +87,13 @@ class QueuedEvent:
         return all(value.ready() for value in self.values())
 
     def write(self, lost: list[Lost]) -> None:
-        """Append to the native buffer; values that did not arrive are added to `lost`."""
+        """Append to the native buffer; add lost values to `lost`."""
         del lost
         self.append(*self.arguments)
 
 
 class QueuedScalar(QueuedEvent):
-    """A scalar whose number is a `Value`: the second of the arguments of `EventBuffer.scalar`."""
+    """A scalar whose number, the second argument of `EventBuffer.scalar`, is a `Value`."""
 
     def values(self) -> Iterator[Value]:
         yield self.arguments[1]
@@ -112,7 +112,7 @@ class QueuedScalar(QueuedEvent):
 
 
 class ScalarsEvent(QueuedEvent):
-    """Many scalars, some of them `Value`s: the first of the arguments of `EventBuffer.scalars`."""
+    """Many scalars, the first argument of `EventBuffer.scalars`; some of them are `Value`s."""
 
     def values(self) -> Iterator[Value]:
         for number in self.arguments[0].values():
@@ -158,7 +158,7 @@ class EncodedEvent(QueuedEvent):
 
 
 class Pending:
-    """The queue of one writer. Its `scalar`, `scalars`, `value`, `summary` and `fields` are the buffer's, in turn."""
+    """The queue of one writer. It has the buffer's methods `scalar`, `scalars`, `value`, `summary` and `fields`."""
 
     def __init__(self, buffer: _core.EventBuffer, max_queue: int | None = None) -> None:
         self.events: deque[QueuedEvent] = deque()
@@ -172,7 +172,7 @@ class Pending:
         self._check = _core.EventBuffer(1 << 20, 1 << 20, 1 << 20)  # tells whether numbers fit; never written
 
     def forget(self) -> None:
-        """In the child of a fork: the parent writes what waits, and the device is the parent's."""
+        """In the child of a fork: drop the queue, because it and the device belong to the parent."""
         self._lock = threading.RLock()
         self.events.clear()
         self.lost.clear()
@@ -180,7 +180,7 @@ class Pending:
         self._size = 0
 
     def add(self, event: QueuedEvent) -> int:
-        """Queue an event; what to do next, as the buffer's methods report it."""
+        """Queue an event; returns status bits like the buffer's methods."""
         with self._lock:
             if self._closed:
                 return CLOSED
@@ -194,7 +194,7 @@ class Pending:
         return status | OVER if self.is_over() else status
 
     def is_over(self) -> bool:
-        """Whether more waits than should."""
+        """Whether the queue exceeds its limits."""
         return len(self.events) > _MAX_EVENTS or self._size > _MAX_BYTES
 
     def close(self) -> None:
@@ -203,9 +203,9 @@ class Pending:
             self._closed = True
 
     def settle(self, move: Callable[[], object], patience: float | None) -> bool:
-        """Wait until all that is in the queue now has left it; `move` is called when something can.
+        """Wait until all events that are in the queue now have left it; calls `move` when an event is ready.
 
-        False if nothing arrived for `patience` seconds. None waits for as long as the device computes.
+        Returns False if nothing arrived for `patience` seconds. None waits for as long as the device computes.
         """
         until = self._added
         since = asked = time.monotonic()
@@ -234,14 +234,14 @@ class Pending:
             return bool(self.events) and self.events[0].ready()
 
     def move(self) -> None:
-        """Move what has arrived to the buffer, of what is in the queue now: only the flusher calls this."""
+        """Move the ready events that are in the queue now to the buffer. Only the flusher calls this."""
         for _ in range(len(self.events) // _MOVED + 1):
             if not self._move():
                 return
             time.sleep(0)  # a caller may wait for the lock
 
     def _move(self) -> int:
-        """Write some ready events at the head; each leaves the queue after it is in the buffer, to keep the order."""
+        """Write some ready events from the head. Each leaves the queue after it is in the buffer, to keep the order."""
         count = 0
         with self._lock:
             while count < _MOVED and self.events and self.events[0].ready():
@@ -264,10 +264,10 @@ class Pending:
                     if not value.ready():
                         value.probe()
                 if not event.ready():
-                    return  # the device works on it
+                    return  # the device is still computing it
 
     def take_lost(self) -> list[Lost]:
-        """The values that did not arrive, once."""
+        """Return the lost values, and clear the list."""
         with self._lock:
             lost, self.lost = self.lost, []
         return lost
@@ -294,7 +294,7 @@ class Pending:
             return self.add(QueuedEvent(self.buffer.scalar, arguments))
 
     def check(self, metrics: dict[str, Any], step: Any, wall_time: Any, style: int) -> int:
-        """CONVERT if the buffer would not take these scalars."""
+        """CONVERT if the buffer would not accept these scalars."""
         with self._lock:
             status = self._check.scalars(metrics, step, wall_time, style) & CONVERT
             self._check.forget()

@@ -32,9 +32,9 @@ class Plugins(Core):
         walltime: Any = None,
         max_bins: int | None = None,
     ) -> None:
-        """Add a histogram of all `values`; `bins` is torch's default, or anything `numpy.histogram` takes.
+        """Add a histogram of all `values`; `bins` is torch's default, or anything that `numpy.histogram` accepts.
 
-        A tensor on a GPU is counted there, without a wait; with other `bins` it is copied to the host.
+        A tensor on a GPU is counted there, without waiting; with other `bins` it is copied to the host.
 
         >>> writer.add_histogram("weights", np.random.randn(1000), 0)
         """
@@ -62,7 +62,7 @@ class Plugins(Core):
         max_bins: int | None,
         count: Callable[[Any, str], tuple[Value, int]],
     ) -> None:
-        """A histogram that is counted where the values are."""
+        """Add a histogram that is counted on the values' device."""
         from tbq.write import histogram, tally
 
         histogram.check_max_bins(max_bins)

@@ -1,4 +1,4 @@
-"""Precision-recall curves, computed as TensorBoard's own summary does."""
+"""Precision-recall curves, computed in the same way as in TensorBoard's own summary."""
 
 from __future__ import annotations
 

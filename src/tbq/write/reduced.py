@@ -1,4 +1,4 @@
-"""Statistics over runs as event files, one run per group and statistic, so that TensorBoard draws them."""
+"""Writes statistics over runs as event files, one run per group and statistic, so that TensorBoard draws them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def write_events(table: pa.Table, wall_times: pa.ChunkedArray, target: str | os.PathLike[str]) -> list[str]:
-    """Write the table that `reduce` made to a new directory; gives the runs that are in it: `<group>/<statistic>`.
+    """Write the result of `reduce` to a new directory; returns the names of its runs: `<group>/<statistic>`.
 
-    Nothing is left if it fails.
+    If writing fails, nothing is left behind.
     """
     place = check_events(target)
     make_folder(place.parent)
@@ -37,7 +37,7 @@ def check_events(target: str | os.PathLike[str]) -> Path:
         raise OutputError("is a file, want a new directory", path=place)
     try:
         if place.exists() and not is_empty(place):
-            raise OutputError("is there already, and is not empty", path=place, hint="choose a new directory")
+            raise OutputError("exists and is not empty", path=place, hint="choose a new directory")
     except OSError as failure:
         raise unwritable(place, failure) from failure
     return place
@@ -71,7 +71,7 @@ def _write(table: pa.Table, wall_times: pa.ChunkedArray, root: Path) -> list[str
 
 
 def folders(groups: list[str]) -> dict[str, str]:
-    """A relative directory for each group, each another, safe on every system.
+    """A distinct relative directory for each group, with a name that is safe on every system.
 
     >>> folders(["lr=0.1", "a/*", "../b"])
     {'lr=0.1': 'lr=0.1', 'a/*': 'a/_', '../b': '_/b'}

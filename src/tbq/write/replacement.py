@@ -1,4 +1,4 @@
-"""The writer that `tbq.patch()` puts in the place of torch's and tensorboardX's: once closed, it opens again."""
+"""The writer that `tbq.patch()` substitutes for torch's and tensorboardX's: after `close()`, logging reopens it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class Replacement(SummaryWriter):
-    """`SummaryWriter` with the arguments of torch's and tensorboardX's classes, which reopen what was closed.
+    """`SummaryWriter` with the arguments of torch's and tensorboardX's classes, and their way of reopening.
 
     Programs close their writer and go on logging, as Lightning does between `fit` and `test`. Here, as in those
-    classes, the next event after `close()` begins a new file of the run. Threads, destructors and functions of `atexit`
-    may log until the process is gone.
+    classes, the next event after `close()` begins a new file of the run. Threads, destructors and `atexit` functions
+    may log until the process ends.
     """
 
     _reports_unclosed = (
-        False  # the program cannot be changed, and the classes of torch and tensorboardX do not
+        False  # the program cannot be changed, and the classes of torch and tensorboardX do not report it
     )
 
     def __init__(

@@ -17,7 +17,7 @@ from tbq.write.pending import CONVERT, ScalarsEvent, Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Held while the writer of a line is created, so that two threads do not create two; unlocked again after a fork.
+# Held while the writer of a line is created, so that two threads do not create two. A fork replaces it.
 _creating = threading.Lock()
 
 
@@ -113,7 +113,7 @@ class Scalars(Core):
         self._log(numbers, *self._stamp(step, walltime), style)
 
     def _log(self, numbers: dict[str, Any], step: int | None, walltime: float | None, style: int) -> None:
-        """One event with many scalars, some of which may still be on a device."""
+        """Add one event with many scalars. Some of them may still be on a device."""
         if any(isinstance(number, Value) for number in numbers.values()):
             plain = {tag: 0.0 if isinstance(number, Value) else number for tag, number in numbers.items()}
             status = self._file.pending.check(plain, step, walltime, style)

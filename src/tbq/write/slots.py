@@ -1,7 +1,7 @@
-"""Memory that a device writes to and the host looks at: where captured values arrive.
+"""Page-locked memory where captured values arrive: the device writes to it, the host polls it.
 
-It is page-locked memory. Its words have a mark in them until the device has written, so that the host only has to look:
-no thread but the caller's talks to the device, which a capture of a CUDA graph on another thread would not survive.
+A word holds a mark until the device has written it, so the host only has to compare memory. Only the caller's thread
+talks to the device: a call from any other thread would break the capture of a CUDA graph.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ from tbq.write.pending import Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Devices that write to page-locked memory by themselves; of others a copy is kept, and read by the flusher.
+# Devices that write to page-locked memory themselves. For other devices, the flusher reads a copy on the device.
 MAPPED = {"cuda"}
-# What is in memory until the device has written: as a float, a signalling NaN, which no operation yields.
+# The content of memory until the device has written: as a float, a signalling NaN, which no operation yields.
 _MARK = 0x7FF4_7462_7100_1715
 _SHORT_MARK = 0x7FA0_7462  # the same for float32
 _SLOTS = 256
-_WORDS = 1 << 15  # page-locked memory is slow to get: slots are made many at a time, up to so many words
-_KEPT = 4  # large slots that are recycled, of each size
+_WORDS = (
+    1 << 15
+)  # page-locked memory is slow to allocate, so slots are made in batches of up to this many words
+_KEPT = 4  # large slots to keep for reuse, per size
 
 
 class Slot(Value):
@@ -40,7 +42,7 @@ class Slot(Value):
         self._mark = mark
         self._device: Any = None
         self._stream: int | None = None
-        self._failure: BaseException | bool | None = False  # False: wait for it; None: it is there
+        self._failure: BaseException | bool | None = False  # False: still waiting; None: arrived
 
     def fill(self, tensor: Any) -> None:
         """Copy `tensor` on its stream."""
@@ -48,13 +50,13 @@ class Slot(Value):
         self.view.copy_(tensor, non_blocking=True)
 
     def expect(self, device: Any) -> None:
-        """Wait for what is written on the current stream of a device."""
+        """Expect a number from work on the current stream of a device."""
         self._device = device
         self._stream = None if device.type == "cpu" else current_stream(device)
         self._failure = False
 
     def give_back(self) -> None:
-        """Nothing will be written."""
+        """Recycle the slot: nothing will be written to it."""
         self._home.append(self)
 
     def ready(self) -> bool:
@@ -71,28 +73,28 @@ class Slot(Value):
         return number
 
     def probe(self) -> None:
-        """Ask whether the stream has finished, or failed."""
+        """Check whether the stream has finished or failed."""
         try:
             if self._stream is None or _stream(self._stream, self._device).query():
                 self._failure = None
         except Exception as failure:
-            if "captur" not in str(failure):  # while a graph is captured, no stream may be asked
+            if "captur" not in str(failure):  # streams cannot be queried while a graph is captured
                 self._failure = failure
 
 
 class ArraySlot(Slot):
-    """The same for many numbers, as NumPy arrays."""
+    """A slot for many numbers, as NumPy arrays."""
 
     __slots__ = ()
 
     def ready(self) -> bool:
-        """Whether the device has written all words, in whatever order."""
+        """Whether the device has written all words, in any order."""
         if self._failure is not False:
             return True
         words = self._words
         if words[0] == _MARK or words[-1] == _MARK or bool((words == _MARK).any()):
             return False
-        self._failure = None  # once is enough: many values may ask
+        self._failure = None  # skips the check next time: many values may ask
         return True
 
     def result(self) -> Any:
@@ -107,7 +109,7 @@ class ArraySlot(Slot):
 
 
 class Group:
-    """Values that arrive together; each `Part` takes its own."""
+    """Values that arrive together; each `Part` is one event's share of them."""
 
     def __init__(self, value: Value) -> None:
         self.value = value
@@ -123,12 +125,12 @@ class Group:
 
 
 class Part(Value):
-    """What one event takes of a `Group`."""
+    """One event's share of a `Group`."""
 
     def __init__(self, group: Group, take: Callable[[Any], Any]) -> None:
         self._group = group
         self._take = take
-        self._taken: Any = None
+        self._result: Any = None
 
     def ready(self) -> bool:
         """Whether the group has arrived."""
@@ -136,12 +138,12 @@ class Part(Value):
 
     def result(self) -> Any:
         """The part; several events may ask for it."""
-        if self._taken is None:
-            self._taken = self._take(self._group.numbers())
-        return self._taken
+        if self._result is None:
+            self._result = self._take(self._group.numbers())
+        return self._result
 
     def probe(self) -> None:
-        """Ask for the group."""
+        """Probe the group's value."""
         self._group.value.probe()
 
 
@@ -157,8 +159,8 @@ class DeviceCopy(Value):
         return host.item() if host.ndim == 0 else host.numpy()
 
 
-# (device, dtype, how many numbers) -> free slots. deque's methods are atomic: no lock, which a signal handler or the
-# child of a fork could find taken.
+# (device, dtype, count) -> free slots. The methods of deque are atomic, so no lock is needed: a signal handler or the
+# child of a fork could find a lock held.
 _free: dict[tuple[Any, str, int], deque[Slot]] = {}
 
 
@@ -171,7 +173,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def slot(device: Any, dtype: str, count: int) -> Slot:
-    """Free memory for so many numbers, where the device can write to it."""
+    """Free memory for `count` numbers that the device can write to."""
     home = _free.get((device, dtype, count))
     if home is None:
         home = _free.setdefault((device, dtype, count), deque())
@@ -187,11 +189,11 @@ def _new_slots(device: Any, dtype: str, count: int, home: deque[Slot]) -> list[S
 
     torch = sys.modules["torch"]
     number = max(1, min(_SLOTS, _WORDS // count))
-    with torch.inference_mode(False):  # a tensor of inference mode could not be changed outside of it
+    with torch.inference_mode(False):  # a tensor created in inference mode cannot be changed outside of it
         host = torch.zeros(
             number * count, dtype=getattr(torch, dtype), device="cpu", pin_memory=device.type in MAPPED
         )
-        # float32 is copied as it is, for which the copy engine needs less of the caller's time than a kernel does.
+        # float32 needs no conversion, and the copy engine takes less of the caller's time than a kernel.
         target = host if dtype == "float32" else as_seen_by(device, host)
     numbers = host.numpy()
     words = numbers.view(np.int32 if dtype == "float32" else np.int64)
@@ -206,7 +208,7 @@ def _new_slots(device: Any, dtype: str, count: int, home: deque[Slot]) -> list[S
 
 
 class _Address:
-    """An address for `torch.as_tensor`."""
+    """Exposes the address of host memory to `torch.as_tensor`."""
 
     def __init__(self, host: Any) -> None:
         self._host = host  # kept alive
@@ -225,13 +227,13 @@ def as_seen_by(device: Any, host: Any) -> Any:
     torch = sys.modules["torch"]
     try:
         mapped = torch.as_tensor(_Address(host), device=device)
-    except Exception:  # whatever a version of torch does not support: then the device's copy engine writes
+    except Exception:  # this version of torch does not support it; the device's copy engine writes instead
         return host
     return mapped if mapped.data_ptr() == host.data_ptr() and mapped.device == device else host
 
 
 def current_stream(device: Any) -> int:
-    """The address of the stream that work for `device` goes to now."""
+    """The address of the current stream of `device`."""
     torch = sys.modules["torch"]
     quick = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # a tenth of the time of current_stream()
     return int(quick(device.index) if quick else torch.cuda.current_stream(device).cuda_stream)

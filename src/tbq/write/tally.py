@@ -1,4 +1,4 @@
-"""Counts and moments of numbers, as they come from a device: what they mean, and the histogram they make."""
+"""Decodes the counts and moments that a device computed, and encodes them as a histogram."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Tally(NamedTuple):
-    """What is known of the numbers of a tensor."""
+    """Counts and moments of the numbers of a tensor."""
 
     counts: Array  # of the default bins
     low: float
@@ -27,9 +27,9 @@ class Tally(NamedTuple):
 
 @cache
 def edges() -> Array:
-    """The edges that numbers are compared with: the default ones, and those that tell apart zeros and infinities.
+    """The edges that numbers are compared with: the default edges, and more that separate zeros and infinities.
 
-    The last default edge is moved up, since the last bin includes it.
+    The last default edge is moved up, because the last bin includes it.
     """
     import numpy as np
 
@@ -45,7 +45,7 @@ def edges() -> Array:
 
 @cache
 def edges_float32() -> Array:
-    """The same edges, each rounded up to a float32: a float32 is at or above one if it is at or above the other."""
+    """The same edges, each rounded up to a float32: a float32 compares the same with both."""
     import numpy as np
 
     wanted = edges()
@@ -56,12 +56,12 @@ def edges_float32() -> Array:
 
 @cache
 def _zero() -> int:
-    """The place of 0 among the default edges."""
+    """The index of 0 among the default edges."""
     return int(histogram.default_edges().tolist().index(0.0))
 
 
 def tally(results: Array) -> Tally:
-    """What a vector from a device means: the counts between `edges`, then the moments."""
+    """Decode a vector from a device: the counts between `edges`, then the moments."""
     import numpy as np
 
     bins = len(edges()) + 1
@@ -76,15 +76,15 @@ def tally(results: Array) -> Tally:
         low, high, total, squares = moments
     else:
         low, high, norm, *sums = moments
-        # Of each piece, the sum of what is above 0, and the sum of absolute values. Infinities cancel in them, and
-        # the ends tell what their sum is.
+        # For each piece: the sum of the positive numbers, and the sum of absolute values. With infinities, these cannot
+        # give the total, but the smallest and largest number do.
         total = low + high if nonfinite else 2 * sum(sums[::2]) - sum(sums[1::2])
         squares = norm * norm
     return Tally(joined, low, high, total, squares, zeros, nonfinite)
 
 
 def encode(results: Array, count: int, max_bins: int | None, argument: str) -> bytes:
-    """A HistogramProto of what arrived."""
+    """A HistogramProto of a vector from a device."""
     return encode_tally(tally(results), count, max_bins, argument)
 
 

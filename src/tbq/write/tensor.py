@@ -1,4 +1,4 @@
-"""Tensors of any dtype as a TensorProto, without loss."""
+"""Encodes tensors of any dtype as a TensorProto, without loss."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tbq.write.arguments import as_elements, bad
 
 _LIMIT = 1 << 31  # the limit of a protobuf message
 
-_DTYPES = _core.dtypes()  # each one's DataType, and the field of TensorProto for its elements
-# What can be written, as TensorBoard reads it: dtype -> how its elements are packed.
+_DTYPES = _core.dtypes()  # dtype -> its DataType, and the field of TensorProto for its elements
+# The dtypes that can be written so that TensorBoard reads them -> how their elements are packed.
 _PACKED = {
     "float32": "bytes",
     "float64": "bytes",

@@ -42,15 +42,15 @@ class Models(Core):
         ranks: Ranks = "zero",
         start: int = 0,
     ) -> Watch:
-        """Log histograms and statistics of all parameters and gradients of a torch model, every so many steps.
+        """Log histograms and statistics of all parameters and gradients of a torch model every `every` steps.
 
-        A step is a step of an optimizer: it logs the parameters that it updates, after the update, and their
-        gradients. Steps are counted from `start`, for each optimizer; the first one is logged. Everything is counted
-        on the device of the model, without a wait. The tags are `parameters/<name>` and `gradients/<name>`, with
-        `/norm` and other `statistics` (see `add_model_statistics`) as scalars, and `gradients/norm` for all.
+        A step is a step of an optimizer: after the update, tbq logs the parameters that the optimizer owns, and their
+        gradients. Steps are counted from `start`, for each optimizer; the first step is logged. Everything is counted
+        on the device of the model, without waiting. The tags are `parameters/<name>` and `gradients/<name>`, with
+        `/norm` and other `statistics` (see `add_model_statistics`) as scalars, and `gradients/norm` for all gradients.
 
-        With torch.distributed only rank 0 logs; `ranks="all"` logs all of them, with `/rank_<n>` in the tags. Of
-        sharded parameters (FSDP) each rank logs its own part.
+        With torch.distributed only rank 0 logs; with `ranks="all"` all ranks log, with `/rank_<n>` in the tags. Each
+        rank logs its own part of sharded parameters (FSDP).
 
         >>> writer.watch(model, every=10)  # doctest: +SKIP
         """
@@ -84,7 +84,7 @@ class Models(Core):
                 self._watches.remove(watch)
 
     def _forgo(self, ranked: list[bool]) -> None:
-        """In a copy of a writer that watched models: say so, if they are trained here."""
+        """In a copy of a writer that watched models: warn if a model is trained here."""
         if ranked:
             import torch.optim  # noqa: F401
 
@@ -100,10 +100,10 @@ class Models(Core):
         statistics: Iterable[str] | str = ("norm", "mean", "std", "min", "max", "zeros", "nonfinite"),
         gradients: bool = True,
     ) -> None:
-        """Add statistics of all parameters of a torch model, and of their gradients if there are any, as scalars.
+        """Add statistics of all parameters of a torch model, and of their gradients if they exist, as scalars.
 
         The tags are `parameters/<name>/<statistic>` and `gradients/<name>/<statistic>`. `norm` is the Euclidean norm;
-        `zeros` and `nonfinite` count values. The numbers are counted on the device, without a wait.
+        `zeros` and `nonfinite` count values. The statistics are computed on the device, without waiting.
 
         >>> writer.add_model_statistics(model, 100)  # doctest: +SKIP
         """
@@ -124,7 +124,7 @@ class Models(Core):
         wall_time: float | None,
         others: list[Squares] | None,
     ) -> list[Squares]:
-        """One event of all statistics, and one per histogram. The norms of all are also of `others`; None: no norms."""
+        """Add one event with all statistics, and one per histogram. Total norms include `others`; None: none."""
         from tbq.write import model_tensors
         from tbq.write.tally import encode_tally
 
@@ -149,14 +149,14 @@ class Models(Core):
         return squares
 
     def _add_values(self, numbers: dict[str, Any], step: int | None, wall_time: float) -> None:
-        """One event of numbers that arrive later."""
+        """Add one event with numbers that arrive later."""
         if numbers:
             arguments = (numbers, step, wall_time, 0)
             self._attend(self._file.pending.add(ScalarsEvent(self._file.buffer.scalars, arguments)))
 
 
 class Progress:
-    """How many steps some parameters have made."""
+    """The number of steps that some parameters have made."""
 
     def __init__(self, owned: set[int], count: int) -> None:
         self.owned = owned
@@ -164,7 +164,7 @@ class Progress:
 
 
 class Watch:
-    """A model that a writer watches; neither is kept alive by it."""
+    """A model that a writer watches. It keeps neither alive."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class Watch:
         self._histograms = histograms
         self._start = start
         self._steps: weakref.WeakKeyDictionary[Any, Progress] = weakref.WeakKeyDictionary()
-        self._progress: list[Progress] = []  # also of optimizers that are gone
+        self._progress: list[Progress] = []  # includes that of optimizers that no longer exist
         self._rounds = Rounds()
         self.clock: Callable[[], int | None] | None = None  # the trainer's own step, if there is one
 
@@ -212,7 +212,7 @@ class Watch:
             return
         owned = _owned(optimizer)
         if any(owned <= _owned(other) for other in enclosing):
-            return  # a part of another optimizer's step, which logs them when it is done
+            return  # part of an enclosing optimizer's step, which logs these parameters when it is done
         progress = self._steps.get(optimizer)
         if progress is None:
             if not any(id(parameter) in owned for parameter in model.parameters()):
@@ -225,14 +225,14 @@ class Watch:
         due = (count if step is None else step) % self._every == 0
         if not due or (cuda is not None and _is_capturing(cuda)):
             return
-        # Other optimizers may follow. At first they are not known: until all parameters are logged, some may.
+        # Other optimizers may follow. In the first step they are unknown, so wait until all parameters are logged.
         expected = {id(parameter) for parameter in model.parameters() if parameter.requires_grad}
         if count:
             expected &= set().union(*map(_owned, living(self._steps)))
         self._log(self._start + count if step is None else step, owned, expected, optimizer)
 
     def _begun(self, owned: set[int]) -> Progress:
-        """The progress of a new optimizer: it goes on from where one was whose place it takes."""
+        """The progress of a new optimizer. If it replaces another optimizer, it continues from that one's count."""
         before = [
             progress for progress in self._progress if progress.owned <= owned or owned <= progress.owned
         ]
@@ -242,13 +242,13 @@ class Watch:
         return begun
 
     def log(self, step: int | None = None) -> None:
-        """Log the model now: for training loops that update the parameters without an optimizer of torch."""
+        """Log the model now: for training loops that update the parameters without a torch optimizer."""
         self._log(step, None, set())
 
     def _log(
         self, step: int | None, only: set[int] | None, expected: set[int], optimizer: Any = None
     ) -> None:
-        """Log the parameters `only`; the norms of all are logged when the `expected` ones have been."""
+        """Log the parameters in `only`. The total norms are logged once all `expected` parameters have been."""
         from tbq.write import model_tensors
 
         model, writer = self.model(), self._writer()
@@ -282,21 +282,21 @@ class Watch:
             self._add_totals()
 
     def _add_totals(self) -> None:
-        """Log the norms of what was logged in a round: nothing else of it will come."""
-        over, writer = self._rounds.taken(), self._writer()
+        """Log the total norms of the current round, which ends it."""
+        over, writer = self._rounds.finish(), self._writer()
         if over is not None and writer is not None:
             writer._add_values(total_norms(over.squares), over.step, over.wall_time)
 
 
 class Forgone:
-    """Stands for the watches that a copy of a writer does not have; `watch` and `unwatch` remove it."""
+    """Replaces the watches that a copied writer does not have; `watch` and `unwatch` remove it."""
 
     def __init__(self, writer: Models, ranked: bool) -> None:
         self._writer = weakref.ref(writer)
         self.ranked = ranked
 
     def model(self) -> None:
-        """The model stayed where it was."""
+        """None: the model is in the process of the original writer."""
 
     def begin(self) -> None:
         """Warn after the first step of an optimizer."""
@@ -304,7 +304,7 @@ class Forgone:
         _watching[id(self)] = self
 
     def end(self) -> None:
-        """Say nothing."""
+        """Do not warn."""
         _watching.pop(id(self), None)
 
     def _after_step(self, optimizer: Any, enclosing: list[Any]) -> None:
@@ -314,7 +314,7 @@ class Forgone:
         self.end()
         writer = self._writer()
         if writer is None or writer._closed or any(isinstance(each, Watch) for each in _watching.values()):
-            return  # of a copy in the same process, the original watches
+            return  # a copy in the same process: the original writer watches
         if self.ranked or model_tensors.rank_and_size()[0] == 0:
             warn(
                 f"{writer.log_dir}: the SummaryWriter watched a model, and its copy in this process does not: weights "
@@ -322,14 +322,14 @@ class Forgone:
             )
 
 
-# Watches of this process by id. There is one hook for all, which stays: torch goes through its hooks while they are
-# called, and a hook that is removed in the meantime, since a model or writer is gone, would end the step in an error.
+# Watches of this process by id. They share one hook, which is never removed: torch iterates over its hooks while it
+# calls them, so removing one during that (because a model or writer is gone) would make the step fail.
 _watching: weakref.WeakValueDictionary[int, Watch | Forgone] = weakref.WeakValueDictionary()
 _hooked: list[Any] = []  # torch's handle of the hook
 
 
 def _hook() -> None:
-    """Have `_after_step` called after steps of all optimizers."""
+    """Make torch call `_after_step` after each step of any optimizer."""
     optimizers = sys.modules.get("torch.optim.optimizer")
     register = getattr(optimizers, "register_optimizer_step_post_hook", None)
     if register is None:
@@ -354,7 +354,7 @@ _after_step._torchdynamo_disable = True  # type: ignore[attr-defined]
 
 
 def _enclosing(frame: Any) -> list[Any]:
-    """The optimizers whose steps have called this one, as wrappers of other optimizers do: from the frames of torch's
+    """The optimizers whose steps called this one, as wrappers of optimizers do. Found by the stack frames of torch's
     function around each step."""
     code, optimizers = frame.f_code, []
     while (frame := frame.f_back) is not None:
@@ -369,7 +369,7 @@ def _owned(optimizer: Any) -> set[int]:
 
 
 def _is_capturing(cuda: Any) -> bool:
-    """Whether the step is being captured in a CUDA graph, of which nothing runs yet."""
+    """Whether the step is being captured in a CUDA graph, so that nothing has run yet."""
     return bool(cuda.is_available() and cuda.is_current_stream_capturing())
 
 
@@ -379,7 +379,7 @@ def _check_model(model: Any) -> None:
 
 
 def _checked(statistics: Iterable[str] | str) -> tuple[str, ...]:
-    """A list of statistics, or one text with commas between them."""
+    """The names in a list of statistics, or in a text with commas between them; raises if one is unknown."""
     from tbq.write.model_tensors import STATISTICS
 
     listed = statistics.split(",") if isinstance(statistics, str) else statistics

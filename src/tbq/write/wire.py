@@ -1,4 +1,4 @@
-"""Protobuf messages encoded by hand: the small parts around what the native core encodes."""
+"""Encodes protobuf messages by hand: the small parts around the messages that the native core encodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`SummaryWriter`: the class of torch and tensorboardX, safe by default and many times faster."""
+"""`SummaryWriter`: replaces the class of torch and tensorboardX; safe by default, and many times faster."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
     ...         writer.log({"lr": 0.1, "accuracy": step / 3}, step)
     """
 
-    _reports_unclosed = True  # whether it is the user who should have closed it
+    _reports_unclosed = True  # whether to warn if the user never closed it
 
     def __init__(
         self,
@@ -305,6 +305,6 @@ def _reopened(kind: type[SummaryWriter], settings: dict[str, Any], watched: list
         warnings.simplefilter("ignore", TbqWarning)
         writer = kind(**settings)
     writer._file.is_copy = True
-    writer._file.buffer.expect_after(None)  # and the copy does not resume what others logged
+    writer._file.buffer.expect_after(None)  # a copy does not resume earlier steps
     writer._forgo(watched)
     return writer

@@ -83,7 +83,7 @@ def of_file(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:
 
 
 def _inside(folder: str) -> str:
-    """What to do with a directory instead: name a checkpoint in it, or read its event files."""
+    """The hint for a directory: name a checkpoint in it, or read its event files."""
     files = list(islice((path for path in Path(folder).rglob("*") if path.is_file()), _LISTED))
     checkpoints = sorted(path for path in files if path.suffix.lower() in FORMATS)
     if checkpoints:

@@ -1,8 +1,8 @@
 """Reader of Keras' HDF5 files: `.weights.h5`, the one inside `.keras`, older `.h5`, and plain arrays.
 
-It reads only what is in the file itself. It does not follow soft and external links, external storage and virtual
-datasets, which could show the contents of another file or wait for a pipe. As h5py follows them when it looks up an
-item by name or the shape of a virtual dataset, all items come from `_own` and all shapes from `_shape`.
+It reads only what is in the file itself. It does not follow soft links, external links, external storage or virtual
+datasets, which could show the contents of another file or wait for a pipe. h5py follows them when it looks up an item
+by name or the shape of a virtual dataset, so all items come from `_own` and all shapes from `_shape`.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _has_vars(file: Any) -> bool:
 
 
 def _own(group: Any, key: str) -> Any:
-    """The item of this name in the file itself; None if there is none, or a link that may lead out of the file."""
+    """The item with this name in the file itself; None if it does not exist, or is a link that may leave the file."""
     h5py = _h5py()
     try:
         # get_info describes the link without following it.
@@ -144,7 +144,7 @@ def _own(group: Any, key: str) -> Any:
 
 
 def _shape(dataset: Any) -> tuple[int, ...] | None:
-    """The shape of a dataset; of a virtual one the shape at creation, as the current one depends on other files."""
+    """The shape of a dataset. For a virtual dataset, its shape at creation: the current one depends on other files."""
     if dataset.is_virtual:
         creation = dataset.id.get_create_plist()
         return creation.get_virtual_vspace(0).shape if creation.get_virtual_count() else ()
@@ -210,7 +210,7 @@ def _parameter(path: str, name: str, dataset: Any, budget: Budget) -> Parameter:
     else:
         why = unreadable(dtype.name)
     if why is None:
-        # Chunks are decompressed as a unit, and may be larger than the dataset. Read as many rows as a chunk has.
+        # A chunk is decompressed as a unit, and may be larger than the dataset. Read as many rows as a chunk has.
         chunks = dataset.chunks or ()
         elements = max(math.prod(shape), math.prod(chunks) if chunks else 0)
         why = budget.refusal(elements * dtype.itemsize, dataset.id.get_storage_size())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# What zipfile and zlib raise on a damaged or hostile archive.
+# The errors of zipfile and zlib for a damaged or hostile archive.
 ZIP_FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -58,7 +58,7 @@ def damaged(path: str, error: BaseException, name: str | None = None) -> SourceE
 
 
 def opened(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member for reading in pieces; other methods are refused, as zipfile unpacks them at once."""
+    """Open a stored or deflated member for reading in pieces. zipfile would unpack other methods all at once."""
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise NotImplementedError(
             f"{member.filename} is compressed with method {member.compress_type}, want deflate"
@@ -104,7 +104,7 @@ def blocks(
 
 
 def _upto(stream: IO[bytes], size: int) -> bytes | bytearray:
-    """`size` bytes, or as many as there are; allocates for what exists, not for what is claimed."""
+    """`size` bytes, or as many as the stream has; allocates for what exists, not for what the file claims."""
     data = bytearray()
     while len(data) < size:
         more = stream.read(min(size - len(data), 1 << 20))

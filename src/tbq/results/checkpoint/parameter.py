@@ -47,13 +47,13 @@ class Parameter:
     name: str
     shape: tuple[int, ...]
     dtype: str
-    # Returns flat arrays of at most the given number of elements, of a NumPy type that holds each value exactly.
+    # Takes a number of elements; returns flat arrays of at most so many, in a NumPy type that holds each value exactly.
     read: Callable[[int], Iterator[Array]] = field(repr=False)
-    # Why the elements cannot be read, if they cannot.
+    # Why the elements cannot be read; None if they can.
     unreadable: str | None = None
 
     def __post_init__(self) -> None:
-        # Both come from files that anybody may have written.
+        # Both come from untrusted files.
         object.__setattr__(self, "name", as_text(self.name))
         object.__setattr__(self, "dtype", as_text(self.dtype))
 

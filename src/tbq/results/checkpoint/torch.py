@@ -70,7 +70,7 @@ def read(path: str, limit: Limit) -> list[Parameter]:
 
 
 def _refuse_packed(path: str, limit: Limit) -> None:
-    """Refuse an archive that unpacks to too much: torch writes them uncompressed, but unpacks any into memory."""
+    """Refuse an archive that unpacks to too much: torch writes uncompressed archives, but unpacks any into memory."""
     try:
         if not zipfile.is_zipfile(path):
             return
@@ -116,7 +116,7 @@ def _parameter(name: str, tensor: Any, budget: Budget | None) -> Parameter:
 
 
 def _tensors(content: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Tensors with the names that lead to them, up to a limit: a small file may nest lists to an enormous size."""
+    """Tensors with the names that lead to them, up to a limit: a small file may expand to enormous nested lists."""
     waiting = [iter([(name, content)])]
     items = tensors = 0
     while waiting:
