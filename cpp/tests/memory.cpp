@@ -1,4 +1,11 @@
-// Makes every allocation fail once. A separate program, because it replaces operator new.
+// Makes every allocation and every start of a thread fail once. A separate program, because it replaces
+// operator new and pthread_create.
+#ifdef __linux__
+#include <dlfcn.h>
+#include <pthread.h>
+#endif
+
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -7,7 +14,9 @@
 #include <new>
 #include <stdexcept>
 
+#include "decode/crew.hpp"
 #include "decode/decode.hpp"
+#include "fuzz/rows.hpp"
 #include "io/memory_file.hpp"
 #include "live/store.hpp"
 #include "tables/kinds.hpp"
@@ -20,6 +29,7 @@ namespace {
 
 thread_local int64_t allocations_left = -1;  // the next allocation after these fails; -1: none fails
 thread_local size_t allocated = 0;           // total bytes
+int threads_left = -1;                       // later threads cannot be started; -1: all can
 
 void* allocate(size_t size, size_t alignment) {
   if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc();
@@ -106,6 +116,61 @@ void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+#ifdef __linux__
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) {
+  if (threads_left == 0) return EAGAIN;
+  if (threads_left > 0) --threads_left;
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  return reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"))(thread, attributes, start, argument);
+}
+
+TEST(a_crew_works_with_the_threads_that_start) {
+  for (int started = 0; started < 4; ++started) {
+    std::atomic<int> done[50] = {};
+    tbq::Crew crew;
+    threads_left = started;
+    CHECK(crew.run(50, 3, [&](unsigned worker, size_t job) { done[job] += worker < 3 ? 1 : 100; }));
+    CHECK(threads_left == std::max(0, started - 3));
+    threads_left = -1;
+    for (const auto& count : done) CHECK(count == 1);
+  }
+}
+
+TEST(a_decode_and_a_poll_need_no_further_thread) {
+  const TestFile file(log_of_every_path());
+  tbq::DecodeOptions options = all_kinds();
+  const tbq::Result want = tbq::decode({{file.path(), 0}, {file.path(), 1}}, options);
+  options.in_place = false;
+  options.threads = 3;
+  options.split = 1000;
+  for (int started = 0; started < 3; ++started) {
+    threads_left = started;
+    CHECK(reported(tbq::decode({{file.path(), 0}, {file.path(), 1}}, options), true) == reported(want, true));
+    threads_left = started;
+    tbq::Store store(options);
+    store.set_files({"a", "b"}, {{file.path(), 0}, {file.path(), 1}});
+    CHECK(store.poll()->added.scalar_rows() == want.scalar_rows() && want.scalar_rows() > 0);
+  }
+  threads_left = -1;
+}
+#endif
+
+TEST(a_crew_ends_its_threads_whichever_allocation_fails) {
+  fail_each([&] {
+    std::atomic<int> done[50] = {};
+    tbq::Crew crew;
+    bool failed = false;
+    try {
+      crew.run(50, 3, [&](unsigned, size_t job) { ++done[job]; });
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+    for (const auto& count : done) CHECK(count == 1 || (failed && count == 0));
+    return failed;
+  });
+}
 
 TEST(a_stream_reports_every_failed_allocation) {
   const tbq::MemoryFile file(log_of_every_path());

@@ -6,12 +6,12 @@ import csv
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import preload
 import protolog as pl
 import pytest
 
@@ -19,17 +19,10 @@ pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="libraries are preloaded in this way on Linux"
 )
 
-SOURCE = Path(__file__).parents[1] / "fixtures" / "failing_disk.cpp"
-
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library, by the compiler that tbq itself is built with."""
-    compilers = [os.environ.get("CXX"), "c++", "g++", "clang++"]
-    compiler = next(found for name in compilers if name and (found := shutil.which(name)))
-    made = tmp_path_factory.mktemp("library") / "failing_disk.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", made, SOURCE, "-ldl"], check=True)
-    return made
+    return preload.library("failing_disk", tmp_path_factory.mktemp("library"))
 
 
 def run(library: Path, path: Path, bad: int, *args: Any) -> subprocess.CompletedProcess[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import preload
 import protolog as pl
 import pytest
 
@@ -76,6 +79,32 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     assert done.returncode != 0 and "KeyboardInterrupt" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
     assert {path: path.read_bytes() for path in _event_files(tmp_path)} == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="libraries are preloaded in this way on Linux")
+def test_ctrl_c_ends_the_command_while_the_core_copies(tmp_path: Path) -> None:
+    path = pl.write(tmp_path / "runs", pl.header(), *[pl.image("x", 1, bytes(4 << 20))] * 16)
+    before = path.read_bytes()
+    library = preload.library("failing_disk", tmp_path)
+    slow = {
+        "LD_PRELOAD": str(library),
+        "FAILING_FILE": str(path),
+        "FAILING_SLOWLY": "200",  # milliseconds per read: almost a minute in all
+    }
+    command = [sys.executable, "-m", "tbq", "rewrite", str(tmp_path / "runs"), "-o", str(tmp_path / "new")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **slow}) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while not any(path.stat().st_size for path in tmp_path.glob(".new.*/*/*.part")):
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=30)[1].strip() == "tbq: interrupted"
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert sorted(path.name for path in tmp_path.iterdir()) == [library.name, "runs"]
+    assert path.read_bytes() == before
 
 
 @pytest.mark.long
