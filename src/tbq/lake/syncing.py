@@ -19,7 +19,7 @@ from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Change, Position
 from tbq.lake.stamps import bytes_in, noted
-from tbq.lake.tables import ConflictError, LakeTable, deltalake_there, look
+from tbq.lake.tables import ConflictError, LakeTable, look, require_deltalake
 from tbq.lake.tail import decode_tails
 from tbq.lake.work import Written, shares, work
 from tbq.memory import give_back
@@ -131,7 +131,7 @@ def sync(
     """
     from tbq.lake.place import place_of
 
-    deltalake_there()
+    require_deltalake()
     choice("engine", engine, ("local", "ray"))
     if isinstance(retention, bool) or not isinstance(retention, int | float) or not 0 <= retention < 1e6:
         raise UsageError(f"retention={retention!r} is not a number of hours", hint="want 0 or more")
