@@ -61,7 +61,7 @@ def _tag(path: str) -> str:
     import tbq
 
     log = tbq.open(path)
-    return str(log.tags(log.runs[0])["tag"][0])
+    return str(log.tags(run=log.runs[0])["tag"][0])
 
 
 def lake_of(path: str | Path) -> Path:
@@ -137,7 +137,7 @@ def run_of_lake(path: str) -> Callable[[], object]:
 
     lake = lake_of(path)
     name = tbq.open(path).runs[0]
-    return lambda: tbq.open(lake).scalars(name)
+    return lambda: tbq.open(lake).scalars(run=name)
 
 
 def remote_lake(url: str) -> Callable[[], object]:

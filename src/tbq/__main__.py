@@ -1,6 +1,6 @@
 """`python -m tbq` is `tbq`."""
 
-from tbq.cli import program
+from tbq.cli import main
 
 if __name__ == "__main__":
-    program()
+    main()

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tbq import __version__ as tbq_version
 from tbq import demo
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -127,70 +126,6 @@ def test_errors_have_one_style(tbq: Run, args: list[str], says: str, tmp_path: P
     done = tbq(*args, cwd=tmp_path)
     assert done.stderr.startswith(says)
     assert done.returncode == (1 if args == ["tags", "nowhere"] else 2)
-
-
-@pytest.mark.parametrize(
-    "thread",
-    ["", "threading.Thread(target=lambda: (threading.main_thread().join(), print('thread'))).start()"],
-)
-def test_what_others_do_at_the_end_is_done(thread: str) -> None:
-    """The process ends at once, but not before that."""
-    code = f"""
-import atexit, sys, threading
-atexit.register(print, "exit function")
-{thread}
-sys.argv = ["tbq", "nonsense" if len(sys.argv) > 1 else "--version"]
-from tbq.cli import program
-program()
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    lines = [f"tbq {tbq_version}", *(["thread"] if thread else []), "exit function"]
-    assert (done.returncode, done.stdout.splitlines()) == (0, lines)
-    done = subprocess.run([sys.executable, "-c", code, "wrong"], capture_output=True, text=True)
-    assert done.returncode == 2 and done.stdout.splitlines() == lines[1:]
-
-
-@pytest.mark.parametrize(
-    "before", [["-m", "cProfile"], ["-m", "trace", "--listfuncs"], ["-c", "import cProfile as c; c.main()"]]
-)
-def test_a_profiler_around_the_program_has_its_say(before: list[str], tmp_path: Path) -> None:
-    command = tmp_path / "command.py"
-    command.write_text("import sys\nfrom tbq.cli import program\nsys.exit(program())\n")
-    done = subprocess.run([sys.executable, *before, command, "--version"], capture_output=True, text=True)
-    lines = done.stdout.splitlines()
-    assert (done.returncode, lines[0]) == (0, f"tbq {tbq_version}")
-    assert any("help_text" in line or "_version" in line for line in lines[1:])
-
-
-def test_a_caller_of_the_program_goes_on() -> None:
-    code = """
-import sys
-from tbq.cli import program
-def call():
-    try:
-        program()
-    except SystemExit as stop:
-        print("code", stop.code)
-sys.argv = ["tbq", "--version"]
-call()
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stdout.splitlines()) == (0, [f"tbq {tbq_version}", "code 0"])
-
-
-def test_python_i_goes_on() -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-i",
-            "-c",
-            "import tbq.cli, sys; sys.argv = ['tbq', '--version']; tbq.cli.program()",
-        ],
-        input="print('more')\n",
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout.splitlines()[0] == f"tbq {tbq_version}" and "more" in done.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from webserver import RECENT, Asked, Web, scripted
 
 import tbq
 from tbq.errors import DamageError, SourceError
+from tbq.lake.place import place_of
 from tbq.source import mirror, store
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -502,7 +503,10 @@ def test_a_large_file_with_a_header_whose_parts_are_wrong(
     assert len(tbq.open(f"{web.url}/runs/a", storage=storage).scalars()) == 200
 
 
-def test_a_store_that_lists_the_same_page_for_ever(bucket: Bucket, s3_server: S3Server) -> None:
+@pytest.mark.parametrize("ask", [tbq.open, lambda url: place_of(url).entries("")], ids=["a log", "a lake"])
+def test_a_store_that_lists_the_same_page_for_ever(
+    ask: Callable[[str], object], bucket: Bucket, s3_server: S3Server
+) -> None:
     names = "".join(
         f"<Contents><Key>runs/{i}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
         for i in range(store.PAGE)
@@ -517,7 +521,7 @@ def test_a_store_that_lists_the_same_page_for_ever(bucket: Bucket, s3_server: S3
 
     s3_server.before = answer
     with pytest.raises(SourceError, match="over and over"):
-        tbq.open(bucket.url("runs"))
+        ask(bucket.url("runs"))
 
 
 def test_a_store_that_lists_what_was_not_asked_for(bucket: Bucket, s3_server: S3Server) -> None:

@@ -52,7 +52,7 @@ def test_changelog_begins_with_this_version_or_what_is_to_come() -> None:
 
 
 def test_console_script(metadata: Path) -> None:
-    assert "[console_scripts]\ntbq=tbq.cli:program" in (metadata / "entry_points.txt").read_text().replace(
+    assert "[console_scripts]\ntbq=tbq.cli:main" in (metadata / "entry_points.txt").read_text().replace(
         " ", ""
     )
 

@@ -6,7 +6,6 @@ import sys
 
 TYPE_CHECKING = False  # instead of typing's, whose import takes as long as Python's start
 if TYPE_CHECKING:
-    from types import FrameType
     from typing import NoReturn
 
 PURPOSE = "jq for TensorBoard logs: event files to tables, fast and complete."
@@ -55,46 +54,6 @@ def main(args: list[str] | None = None) -> NoReturn:
     from tbq.cli.app import run
 
     run(args)
-
-
-def program() -> NoReturn:
-    """`tbq` as a program: run one command, then end the process at once.
-
-    Skips Python's teardown of every module, which takes a tenth of a short command's time.
-    """
-    try:
-        main()
-    except SystemExit as stop:
-        if _is_outermost(sys._getframe(1)):
-            _end(stop.code)
-        raise
-
-
-def _is_outermost(caller: FrameType | None) -> bool:
-    """Whether the process runs only this: after us, a profiler, a debugger or `python -i` has more to do."""
-    while caller is not None:
-        module, name = caller.f_globals.get("__name__"), caller.f_code.co_name
-        if module != "runpy" and (module, name) != ("__main__", "<module>"):
-            return False
-        caller = caller.f_back
-    return not sys.flags.inspect
-
-
-def _end(code: object) -> None:
-    """End the process if only its exit is left to do; return if Python must do more."""
-    import atexit
-    import os
-
-    threads = sys.modules.get("threading")
-    if not isinstance(code, int) or (threads and any(not t.daemon for t in threads.enumerate()[1:])):
-        return
-    try:
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except Exception:  # Python reports it in its own way
-        return
-    os._exit(code)
 
 
 def help_text() -> str:

@@ -69,15 +69,17 @@ def app() -> None:
 
 def run(args: list[str] | None) -> NoReturn:
     """Run a command; every expected failure becomes one clear message and the right exit code."""
+    import atexit
     import gc
     import warnings
 
     from tbq.cli.emit import tell
     from tbq.errors import TbqError, TbqWarning
 
-    gc.set_threshold(
-        100_000, 20, 20
-    )  # imports create lasting objects only; collecting would cost a tenth of a short command's time
+    # Imports create lasting objects only. Collecting them would cost a tenth of a short command's time, and as much
+    # again when Python ends.
+    gc.set_threshold(100_000, 20, 20)
+    atexit.register(gc.freeze)
     _open_closed_streams()
     with warnings.catch_warnings(), _without_pandas():
         warnings.simplefilter("always", TbqWarning)
@@ -115,24 +117,26 @@ def _words(wrong: click.ClickException) -> str:
     return f"{message[:1].lower()}{message[1:]}{help_of}"
 
 
+class _NoPandas:
+    """Hides pandas from imports: no command makes a data frame, but pyarrow imports pandas to recognise one.
+
+    That would double the time of a short command (docs/decisions/0009). Modules that are already imported stay.
+    """
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("tbq commands run without pandas", name=name)
+
+
 @contextlib.contextmanager
 def _without_pandas() -> Iterator[None]:
-    """Hide pandas: no command makes a data frame, but pyarrow imports pandas (0.2 s) to recognise one."""
     finder: Any = _NoPandas()
     sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
-
-
-class _NoPandas:
-    """Pretends that pandas is not installed. Modules that are already imported stay."""
-
-    @staticmethod
-    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("tbq commands run without pandas", name=name)
 
 
 def _open_closed_streams() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,15 +119,5 @@ def label(name: str, count: int) -> pa.DictionaryArray:
     text = name.encode()
     ends = pa.py_buffer(np.array([0, len(text)], np.int32))
     names = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(text)])
-    zeros = _few_zeros() if count <= _FEW else pa.py_buffer(np.zeros(count, np.int32))
-    codes = pa.Array.from_buffers(pa.int32(), count, [None, zeros], 0)
+    codes = pa.Array.from_buffers(pa.int32(), count, [None, pa.py_buffer(np.zeros(count, np.int32))], 0)
     return pa.DictionaryArray.from_arrays(codes, names, safe=False)
-
-
-_FEW = 1 << 18
-
-
-@cache
-def _few_zeros() -> pa.Buffer:
-    """A megabyte of zeros that all labels of few rows share as codes: Arrow never writes to it."""
-    return pa.py_buffer(bytes(4 * _FEW))

@@ -1,21 +1,13 @@
-"""Selecting and ordering rows of small tables without Arrow's compute functions, which take 30 ms to import.
-
-Large tables use Arrow; `FEW` is where it begins to pay, and tests set it to compare both.
-"""
+"""Rows selected by name or number, by functions of Arrow's core: `pyarrow.compute` takes 40 ms to import."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.columns.codes import values_of
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pyarrow as pa
-
-#: Tables with fewer cells than this are handled as Python values.
-FEW = 1 << 16
 
 
 def having(table: pa.Table, column: str, names: Iterable[str]) -> pa.Table:
@@ -25,14 +17,12 @@ def having(table: pa.Table, column: str, names: Iterable[str]) -> pa.Table:
     >>> having(pa.table({"run": ["a", "b", "a"], "step": [1, 2, 3]}), "run", ["a"])["step"].to_pylist()
     [1, 3]
     """
-    if table.num_rows * table.num_columns < FEW:
-        wanted = set(names)
-        return take(table, [row for row, name in enumerate(values_of(table[column])) if name in wanted])
     import pyarrow as pa
-    import pyarrow.compute as pc
+    from pyarrow._compute import SetLookupOptions, call_function
 
-    labels = pa.array(list(names), pa.string())
-    return table.filter(pc.is_in(table[column].cast(pa.string()), labels))
+    wanted = SetLookupOptions(pa.array(list(names), pa.string()))
+    found = call_function("is_in", [_cast(table[column], pa.string())], wanted)
+    return call_function("filter", [table, found])
 
 
 def with_strings(columns: pa.Schema) -> pa.Schema:
@@ -54,46 +44,35 @@ def with_strings(columns: pa.Schema) -> pa.Schema:
 
 def take(table: pa.Table, rows: Sequence[int]) -> pa.Table:
     """These rows of a table; selecting all rows in order is free."""
-    import pyarrow as pa
-
     if len(rows) == table.num_rows and list(rows) == list(range(table.num_rows)):
         return table
-    if table.num_rows * table.num_columns >= FEW:
-        return table.take(pa.array(rows, pa.int64()))
-    columns = [take_cells(column, rows) for column in table.columns]
-    return pa.Table.from_arrays(columns, schema=table.schema)
+    return take_cells(table, rows)
 
 
-def take_cells(column: pa.ChunkedArray | pa.Array, rows: Sequence[int | None]) -> pa.Array | pa.ChunkedArray:
-    """The cells of a column at these rows; null for None."""
+def take_cells(cells: Any, rows: Sequence[int | None]) -> Any:
+    """The cells of a column, or of all columns, at these rows; null for None."""
     import pyarrow as pa
+    from pyarrow._compute import call_function
 
-    if max(len(column), len(rows)) >= FEW:
-        return column.take(pa.array(rows, pa.int64()))
-    cells = [*values_of(column), None]
-    return pa.array([cells[-1 if row is None else row] for row in rows], column.type)
+    return call_function("take", [cells, pa.array(rows, pa.int64())])
 
 
 def first_of(column: pa.Array, rows: Sequence[int | None], others: Sequence[int | None]) -> pa.Array:
     """The cells at these rows; if a cell is null, the cell at the row of `others`."""
-    import pyarrow as pa
+    from pyarrow._compute import call_function
 
-    if max(len(column), len(rows)) >= FEW:
-        import pyarrow.compute as pc
-
-        return pc.coalesce(take_cells(column, rows), take_cells(column, others))
-    pairs = zip(take_cells(column, rows).to_pylist(), take_cells(column, others).to_pylist(), strict=True)
-    return pa.array([other if cell is None else cell for cell, other in pairs], column.type)
+    return call_function("coalesce", [take_cells(column, rows), take_cells(column, others)])
 
 
 def recast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with the types of a schema that has the same columns."""
     import pyarrow as pa
 
-    if table.num_rows * table.num_columns >= FEW:
-        return table.cast(schema)
-    columns = [
-        column if column.type == field.type else pa.array(values_of(column), field.type)
-        for column, field in zip(table.columns, schema, strict=True)
-    ]
+    columns = [_cast(column, field.type) for column, field in zip(table.columns, schema, strict=True)]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    from pyarrow._compute import CastOptions, call_function
+
+    return column if column.type == type_ else call_function("cast", [column], CastOptions.safe(type_))

@@ -77,10 +77,6 @@ class Bucket(Place):
             for entry in page
         ]
 
-    def names(self, folder: str, after: str = "") -> list[str]:
-        below = len(folder) + 1
-        return [entry.key[below:] for page in self._store.list(folder, after) for entry in page]
-
     def folders(self) -> list[str]:
         return sorted(self._store.folders())
 

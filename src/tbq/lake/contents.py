@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.columns.codes import values_of
 from tbq.lake import scan
 from tbq.lake.layout import DROPPED
-from tbq.lake.snapshot import Snapshot, snapshot
+from tbq.lake.tables import LakeTable, require_deltalake
 from tbq.schema import schema
 from tbq.source.discover import Run
 
@@ -26,16 +26,13 @@ class Contents:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._folders = set(place.folders())
-        self._tables: dict[str, Snapshot] = {}
+        self._tables: dict[str, LakeTable] = {}
 
-    def table(self, kind: str) -> Snapshot:
+    def table(self, kind: str) -> LakeTable:
         """One of the tables."""
         if kind not in self._tables:
-            self._tables[kind] = (
-                snapshot(self._place, kind)
-                if kind in self._folders
-                else Snapshot(self._place, kind, False, [])
-            )
+            require_deltalake()
+            self._tables[kind] = LakeTable(self._place, kind, kind in self._folders)
         return self._tables[kind]
 
     def overview(self, kind: str) -> pa.Table:

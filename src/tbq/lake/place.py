@@ -69,10 +69,6 @@ class Place(ABC):
         """The files of a folder; empty if it does not exist."""
 
     @abstractmethod
-    def names(self, folder: str, after: str = "") -> list[str]:
-        """The names in a folder that sort after the name `after`; empty if the folder does not exist."""
-
-    @abstractmethod
     def folders(self) -> list[str]:
         """The names of the folders and files at the top of the lake; empty if the lake does not exist."""
 
@@ -161,17 +157,15 @@ class Local(Place):
         except FileNotFoundError:
             return []
 
-    def names(self, folder: str, after: str = "") -> list[str]:
-        path = self._path(folder)
+    def folders(self) -> list[str]:
         try:
-            return sorted(name for name in os.listdir(path) if name > after)
+            return sorted(os.listdir(self.url))
         except FileNotFoundError:
             return []
         except OSError as failure:
-            raise SourceError(f"cannot be listed: {_reason(failure)}", path=path, code="lake") from failure
-
-    def folders(self) -> list[str]:
-        return self.names("")
+            raise SourceError(
+                f"cannot be listed: {_reason(failure)}", path=self.url, code="lake"
+            ) from failure
 
     def delete(self, key: str) -> None:
         with contextlib.suppress(OSError):
@@ -193,7 +187,7 @@ class Local(Place):
             os.close(descriptor)
 
     def _path(self, key: str) -> str:
-        return f"{self.url}/{key}" if key else self.url
+        return f"{self.url}/{key}"
 
     @contextlib.contextmanager
     def _writing(self, path: Path) -> Iterator[None]:

@@ -20,7 +20,7 @@ from tbq.select import MAX_STEP, MIN_STEP
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-    from tbq.lake.snapshot import Snapshot
+    from tbq.lake.tables import LakeTable
 
 EVERY_STEP = (MIN_STEP, MAX_STEP)
 _UNKNOWN = (None, None)
@@ -64,7 +64,7 @@ class WantedRows:
 
 
 def rows(
-    table: Snapshot,
+    table: LakeTable,
     columns: Sequence[str] | None = None,
     runs: Collection[str] | None = None,
     tags: Collection[str] | None = None,
@@ -116,7 +116,7 @@ def _by_run(files: Sequence[DataFile]) -> list[DataFile] | None:
 
 
 def _read(
-    table: Snapshot, asked: WantedRows, needed: Collection[str], labels: Sequence[str], file: DataFile
+    table: LakeTable, asked: WantedRows, needed: Collection[str], labels: Sequence[str], file: DataFile
 ) -> pa.Table:
     """The requested rows of a file. Sorts them by `labels` if tbq did not sort the file."""
     import pyarrow.parquet as pq

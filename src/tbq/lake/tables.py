@@ -54,7 +54,8 @@ class LakeTable:
         if self._files is None:
             import pyarrow as pa
 
-            actions = pa.table(self._table.get_add_actions(flatten=False))
+            # not pa.table, which imports pandas to see whether this is a data frame
+            actions = pa.RecordBatchReader.from_stream(self._table.get_add_actions(flatten=False)).read_all()
             self._files = [_data_file(row) for row in actions.to_pylist()]
         return self._files
 
@@ -215,14 +216,14 @@ def _check_files(table: DeltaTable, url: str) -> None:
 def _data_file(row: dict[str, Any]) -> DataFile:
     stats = {
         "numRecords": row["num_records"],
-        "minValues": trusted(row.get("min")),
-        "maxValues": trusted(row.get("max")),
+        "minValues": _trusted(row.get("min")),
+        "maxValues": _trusted(row.get("max")),
         "nullCount": row.get("null_count") or {},
     }
     return DataFile(row["path"], row["size_bytes"], stats)
 
 
-def trusted(bounds: dict[str, Any] | None) -> dict[str, Any]:
+def _trusted(bounds: dict[str, Any] | None) -> dict[str, Any]:
     """Drop bounds that may be wrong. Older lakes wrote characters beyond U+FFFF as JSON escapes, which deltalake
     misreads."""
     return {

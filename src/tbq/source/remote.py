@@ -203,11 +203,7 @@ class Remote:
         objects: dict[str, Object] = {}
         above = place.below("").key if place.key else ""
         for page in store.list(place.key):
-            before = len(objects)
             objects.update((each.key, each) for each in page if each.key.startswith(above))
-            if len(objects) == before and any(each.key in objects for each in page):
-                what = "the store lists the same objects over and over"
-                raise SourceError(what, path=place.url, hint="check the store's server", code="remote")
             if marker in objects:  # a lake has no runs below it, but maybe thousands of data files
                 break
         return objects

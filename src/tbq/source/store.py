@@ -95,15 +95,21 @@ class Store:
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self.place, self.storage, self._user)
 
-    def list(self, prefix: str = "", after: str = "") -> Iterator[list[Object]]:
-        """The objects below `prefix`, optionally only names that sort after `after`; one page per request."""
+    def list(self, prefix: str = "") -> Iterator[list[Object]]:
+        """The objects below `prefix`, one page per request."""
         import obstore
 
-        above = self._key(prefix)
         cut = len(self.place.key) + 1 if self.place.key else 0
+        seen: set[str] = set()
         with self._explained(prefix):
-            offset = f"{above}/{after}" if after else None
-            for page in obstore.list(self._asked, prefix=above or None, offset=offset, chunk_size=PAGE):
+            for page in obstore.list(self._asked, prefix=self._key(prefix) or None, chunk_size=PAGE):
+                paths = [meta["path"] for meta in page]
+                if paths and seen.issuperset(paths):
+                    what = "the store lists the same objects over and over"
+                    raise SourceError(
+                        what, path=self._url(prefix), hint="see the store's server", code="remote"
+                    )
+                seen.update(paths)
                 yield [_object(meta, meta["path"][cut:]) for meta in page]
 
     def head(self, key: str = "") -> Object | None:

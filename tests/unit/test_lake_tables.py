@@ -1,4 +1,4 @@
-"""A log with anything but what tbq's commits have is left to deltalake; others are read without it."""
+"""Tables that others changed, or that are damaged: read as deltalake reads them, or refused in words."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import eventfile as ef
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.table import TableFeatures
@@ -23,11 +22,6 @@ from lakes import exact_rows
 import tbq
 import tbq.lake
 from tbq.errors import SourceError, TbqError
-from tbq.lake.place import Local, place_of
-from tbq.lake.snapshot import files_in_log
-
-if TYPE_CHECKING:
-    from buckets import Bucket
 
 KIND = "scalars"
 Actions = list[dict[str, Any]]
@@ -48,7 +42,6 @@ def lake(tmp_path: Path) -> Path:
     for steps in (range(5), range(5, 9)):
         grow(tmp_path / "log", steps)
         tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
-    assert files_in_log(Local(tmp_path / "lake"), KIND) is not None
     return tmp_path / "lake"
 
 
@@ -59,92 +52,6 @@ def actions_of(path: Path) -> Actions:
 def of(actions: Actions, name: str) -> dict[str, Any]:
     (found,) = (each[name] for each in actions if name in each)
     return dict(found)
-
-
-def with_add(**fields: Any) -> Callable[[Actions], Actions]:
-    return lambda actions: [{"add": {**each["add"], **fields}} if "add" in each else each for each in actions]
-
-
-def with_stats(**fields: Any) -> Callable[[Actions], Actions]:
-    def changed(actions: Actions) -> Actions:
-        stats = {**json.loads(of(actions, "add")["stats"]), **fields}
-        return with_add(stats=json.dumps(stats))(actions)
-
-    return changed
-
-
-def and_remove(actions: Actions) -> Actions:
-    """A file that comes and goes in one commit."""
-    return [*actions, {"remove": {"path": of(actions, "add")["path"], "dataChange": True}}]
-
-
-UNUSUAL: dict[str, Callable[[Actions], Actions]] = {
-    "reader version": lambda each: [*each, {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}],
-    "reader features": lambda each: [
-        *each,
-        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7, "readerFeatures": ["deletionVectors"]}},
-    ],
-    "an unknown action": lambda each: [*each, {"sidecar": {"path": "x"}}],
-    "two words in a line": lambda each: [{**each[0], "domainMetadata": {}}, *each[1:]],
-    "an action that is not one": lambda each: [*each, {"add": 1}],
-    "a deletion vector": with_add(deletionVector={"storageType": "u", "pathOrInlineDv": "x"}),
-    "a partition": with_add(partitionValues={"run": "a"}),
-    "a folder": with_add(path="run=a/part-1.parquet"),
-    "an escape": with_add(path="part%201.parquet"),
-    "a URL": with_add(path="file:///etc/passwd"),
-    "no statistics": with_add(stats=None),
-    "damaged statistics": with_add(stats="{"),
-    "a number for a name": with_stats(minValues={"run": 1}, maxValues={"run": 1}),
-    "a number that is none": with_stats(numRecords="1"),
-    "a size that is none": with_add(size="1"),
-    "no bounds": with_stats(minValues=None),
-    "a file added and removed": and_remove,
-    "a file added twice": lambda each: [*each, {"add": of(each, "add")}],
-}
-
-
-@pytest.mark.parametrize("change", UNUSUAL.values(), ids=UNUSUAL)
-def test_what_is_left_to_deltalake(lake: Path, change: Callable[[Actions], Actions]) -> None:
-    last = max((lake / KIND / "_delta_log").glob("*.json"))
-    actions = actions_of(last)
-    assert change(actions) != actions
-    last.write_text("".join(f"{json.dumps(each)}\n" for each in change(actions)), "utf-8")
-    assert files_in_log(Local(lake), KIND) is None
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
-
-
-DAMAGE: dict[str, Callable[[Path], object]] = {
-    "no first commit": lambda log: min(log.glob("*.json")).unlink(),
-    "no commit": lambda log: [path.unlink() for path in log.glob("*.json")],
-    "a gap": lambda log: max(log.glob("*.json")).rename(log / f"{7:020}.json"),
-    "a checkpoint without its commit": lambda log: _write(log / f"{7:020}.checkpoint.parquet", b""),
-    "half a line": lambda log: _write(max(log.glob("*.json")), b'{"add":'),
-    "not text": lambda log: _write(max(log.glob("*.json")), b'{"commitInfo":{"a":"\xff"}}'),
-    "a list": lambda log: _write(max(log.glob("*.json")), b"[1]"),
-    "brackets": lambda log: _write(max(log.glob("*.json")), b"[" * 100_000),
-    "a checkpoint in parts": lambda log: _write(log / "_last_checkpoint", b'{"version":1,"parts":2}'),
-    "a checkpoint that is gone": lambda log: _write(log / "_last_checkpoint", b'{"version":1}'),
-    "a checkpoint of text": lambda log: _write(log / "_last_checkpoint", b'{"version":"../1"}'),
-    "a checkpoint of nothing": lambda log: _write(log / "_last_checkpoint", b"{}"),
-    "no version": lambda log: _write(log / "_last_checkpoint", b"[]"),
-    "a damaged checkpoint": lambda log: (
-        _write(log / "_last_checkpoint", b'{"version":1}'),
-        _write(log / f"{1:020}.checkpoint.parquet", b"PAR1"),
-    ),
-    "somebody else's checkpoint": lambda log: (
-        _write(log / "_last_checkpoint", b'{"version":1}'),
-        pq.write_table(pa.table({"add": [1]}), log / f"{1:020}.checkpoint.parquet"),
-    ),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damaged_logs_are_left_to_deltalake(lake: Path, damage: Callable[[Path], object]) -> None:
-    damage(lake / KIND / "_delta_log")
-    assert files_in_log(Local(lake), KIND) is None
 
 
 def test_the_message_of_a_damaged_log(lake: Path, tmp_path: Path) -> None:
@@ -163,7 +70,7 @@ def test_the_message_of_a_damaged_log(lake: Path, tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_with_other_bytes(lake: Path) -> None:
-    """Whatever they are, deltalake is asked, and the message is ours if it cannot read it either."""
+    """The message is ours whatever deltalake says of them."""
     log = lake / KIND / "_delta_log"
     DeltaTable(lake / KIND).create_checkpoint()
     (checkpoint,) = log.glob("*.checkpoint.parquet")
@@ -179,10 +86,9 @@ def test_a_checkpoint_with_other_bytes(lake: Path) -> None:
 
 
 def test_a_table_that_deltalake_reads(lake: Path, tmp_path: Path) -> None:
-    """Features that we do not know: deltalake says which files there are."""
+    """It has a feature that tbq does not use."""
     table = DeltaTable(lake / KIND)
     table.alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
-    assert files_in_log(Local(lake), KIND) is None
     found, want = (tbq.open(path).scalars().to_arrow() for path in (lake, tmp_path / "log"))
     assert exact_rows(found) == exact_rows(want)
 
@@ -276,20 +182,15 @@ def test_other_columns(lake: Path) -> None:
         tbq.open(lake).scalars()
 
 
-@pytest.mark.parametrize("feature", [None, TableFeatures.DeletionVectors], ids=["ours", "deltalake"])
 @pytest.mark.parametrize(
     ("column", "type_"), [("run", pa.int64()), ("step", pa.string()), ("value", pa.string())]
 )
-def test_columns_of_other_types(
-    lake: Path, column: str, type_: pa.DataType, feature: TableFeatures | None
-) -> None:
+def test_columns_of_other_types(lake: Path, column: str, type_: pa.DataType) -> None:
     table = DeltaTable(lake / KIND)
     rows = table.to_pyarrow_table()
     other = pa.nulls(len(rows), type_).fill_null(pa.scalar(1).cast(type_))
     rows = rows.set_column(rows.column_names.index(column), column, other)
     write_deltalake(table, rows, mode="overwrite", schema_mode="overwrite")
-    if feature is not None:
-        DeltaTable(lake / KIND).alter.add_feature(feature, allow_protocol_versions_increase=True)
     with pytest.raises(SourceError, match=f"is not a table of this lake: it has '.*' for {column}; want '"):
         tbq.open(lake).scalars()
 
@@ -319,63 +220,25 @@ def test_rows_of_others_with_nulls_are_joined(lake: Path, tmp_path: Path) -> Non
 def test_a_log_with_a_checkpoint(lake: Path, tmp_path: Path) -> None:
     DeltaTable(lake / KIND).create_checkpoint()
     for steps in (range(9, 12), range(12, 13)):
-        files = files_in_log(Local(lake), KIND)
-        assert files is not None
-        assert sum(file.stats["numRecords"] for file in files) == steps.start
         found, want = (tbq.open(path).scalars().to_arrow() for path in (lake, tmp_path / "log"))
         assert exact_rows(found) == exact_rows(want)
         grow(tmp_path / "log", steps)
         tbq.lake.sync(tmp_path / "log", lake)
 
 
-def test_nothing_heavy_is_imported_to_read_a_tag(tmp_path: Path) -> None:
+def test_pandas_is_not_imported_to_read_a_tag(tmp_path: Path) -> None:
     """That would take longer than to read it: pyarrow imports pandas if it is given a list or an array of NumPy."""
     grow(tmp_path / "log", range(5))
     tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
     code = f"""
 import sys, tbq
 assert len(tbq.open({str(tmp_path / "lake")!r}).scalars(tag="loss")) == 5
-assert not {{"deltalake", "pandas", "numpy.ma"}}.intersection(sys.modules)
+assert not {{"pandas", "numpy.ma"}}.intersection(sys.modules)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_without_deltalake(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What we read ourselves is read; of another table, the message says what is missing."""
     monkeypatch.setitem(sys.modules, "deltalake", None)
-    assert len(tbq.open(lake).scalars()) == 9
-    (lake / KIND / "_delta_log" / "_last_checkpoint").write_text('{"version":1,"parts":2}')
     with pytest.raises(TbqError, match=r"deltalake, which is not installed\n  pip install 'tbq\[lake\]'"):
         tbq.open(lake).scalars()
-
-
-@pytest.mark.long
-def test_requests_for_a_log(bucket: Bucket, tmp_path: Path) -> None:
-    """One for the last checkpoint, one list of what came after it, and one for each commit that is needed."""
-    grow(tmp_path / "log", range(5))
-    bucket.upload(tmp_path / "log", "runs")
-    tbq.lake.sync(bucket.url("runs"), bucket.url("lake"))
-    place = place_of(bucket.url("lake"))
-    options = {**bucket.storage, "allow_http": "true"}
-
-    def asked() -> list[str]:
-        bucket.requests.clear()
-        files = files_in_log(place, KIND)
-        assert files is not None
-        assert {file.path for file in files} == {
-            path.rpartition("/")[2]
-            for path in DeltaTable(bucket.url(f"lake/{KIND}"), storage_options=options).file_uris()
-        }
-        bucket.requests.clear()
-        files_in_log(place, KIND)
-        return sorted(request.path.rpartition("/")[2] for request in bucket.requests)
-
-    commits = [f"{version:020}.json" for version in range(3)]
-    (listing,) = (name for name in asked() if name not in ("_last_checkpoint", commits[0]))
-    assert "json" not in listing
-    DeltaTable(bucket.url(f"lake/{KIND}"), storage_options=options).create_checkpoint()
-    grow(tmp_path / "log", range(5, 9))
-    bucket.upload(tmp_path / "log", "runs")
-    tbq.lake.sync(bucket.url("runs"), bucket.url("lake"))
-    assert place.names(f"{KIND}/_delta_log", commits[0]) == [commits[1], "_last_checkpoint"]
-    assert asked() == sorted([listing, "_last_checkpoint", f"{0:020}.checkpoint.parquet", commits[1]])
