@@ -13,7 +13,7 @@ from served import Asked
 
 import tbq
 from tbq.server.app import make_app
-from tbq.server.children import Children, Job
+from tbq.server.children import Job
 from tbq.server.guard import Guard
 from tbq.server.routes import answer
 
@@ -132,7 +132,7 @@ def test_runs_without_a_value_are_counted(few: Asked) -> None:
 )
 def test_a_filter_leaves_nothing_in_its_process(few: Asked, text: str) -> None:
     few.json("filter", 400, where=text)
-    children = Children.of(few.log)
+    children = few.log.children
     assert few.json("filter", where="run = 'odd'")["ids"] == [few.id("odd")]
     assert len(children._all) <= 2
 
@@ -168,7 +168,7 @@ def test_slow_filters_of_closed_pages_are_ended(few: Asked, monkeypatch: pytest.
         slow = "levenshtein(repeat('a', 3000000), repeat(run, 600000)) > 3 or step = "
         closed = [asyncio.ensure_future(page(f"{slow}{n}", True)) for n in range(6)]
         async with asyncio.timeout(120):
-            while len(Children.of(few.log)._all) - len(Children.of(few.log)._idle) < 2:
+            while len(few.log.children._all) - len(few.log.children._idle) < 2:
                 await asyncio.sleep(0.05)
         stays = asyncio.ensure_future(page("step > 0", False))
         running.set()

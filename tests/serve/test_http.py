@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 import tbq
 from tbq.errors import UsageError
-from tbq.server import children, sql
+from tbq.server import sql
 from tbq.server.app import make_app
 from tbq.server.children import Job
 from tbq.server.guard import Guard
@@ -266,7 +266,7 @@ def test_a_query_that_nobody_waits_for_is_stopped(asked: Asked) -> None:
 
 
 def test_queries_wait_for_each_other(asked: Asked) -> None:
-    slots = children.Children.of(asked.log)._slots
+    slots = asked.log.children._slots
     taken = list(iter(lambda: slots.acquire(blocking=False), False))
     try:
         with pytest.raises(Exception, match="too many queries"):

@@ -158,10 +158,10 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
         importlib.import_module("tbq.diagnosis"), "doctor", lambda *_, **__: pytest.fail("it runs here")
     )
     reply = asked.json("health", wait=1)
-    checkup = Checkup.of(asked.log)
+    checkup = asked.log.checkup
     assert checkup.failure is None and not reply["running"]
     assert checkup.findings == here.findings and len(here.findings) == len(reply["findings"]) > 0
-    children = asked.log.caches["children"]
+    children = asked.log.children
     assert not children._all and not children._idle
     asked.log.close()
 
@@ -169,7 +169,7 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
 def test_a_check_whose_process_ends_says_what_ended(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody asked a query."""
     asked = Asked(demo)
-    checkup = Checkup.of(asked.log)
+    checkup = asked.log.checkup
     monkeypatch.setattr(importlib.import_module("tbq.server.children").sys, "executable", "/bin/false")
     checkup.examine(Job(60))
     assert checkup.failure == "the check of the log ended the process that ran it"

@@ -26,7 +26,7 @@ from served import Asked, Served, unframed
 import tbq
 from tbq.errors import TbqError
 from tbq.server import children, filters, sql
-from tbq.server.children import Children, Job
+from tbq.server.children import Job
 from tbq.server.memory import Held, resident
 
 pytestmark = pytest.mark.long
@@ -103,7 +103,7 @@ def test_memory_that_nobody_refused_ends_the_process() -> None:
 
 def test_the_same_process_answers_again_and_again(asked: Asked) -> None:
     ask(asked, "select 1")
-    pool = Children.of(asked.log)
+    pool = asked.log.children
     before = {child.process.pid for child in pool._idle}
     for number in range(5):
         assert ask(asked, f"select {number}")[1]["0"].tolist() == [number]
@@ -114,7 +114,7 @@ def test_the_same_process_answers_again_and_again(asked: Asked) -> None:
 
 def test_a_process_that_was_killed_is_replaced(asked: Asked) -> None:
     ask(asked, "select 1")
-    for child in Children.of(asked.log)._idle:
+    for child in asked.log.children._idle:
         child.process.kill()
         child.process.wait()
     assert ask(asked, "select 2")[1]["0"].tolist() == [2]
@@ -150,7 +150,7 @@ def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytes
     before = set(place.iterdir())
     for killed in (True, False):
         assert ask(made, "select value from scalars")[1]["0"].tolist() == [1.0]
-        (child,) = Children.of(made.log)._all
+        (child,) = made.log.children._all
         assert [each for each in set(place.iterdir()) - before if any(each.glob("**/1"))]
         if killed:
             child.process.kill()
@@ -214,7 +214,7 @@ def test_a_process_that_cannot_be_started(demo: Path, monkeypatch: pytest.Monkey
 def test_processes_end_with_the_log(demo: Path) -> None:
     made = Asked(demo)
     ask(made, "select 1")
-    processes = [child.process for child in Children.of(made.log)._all]
+    processes = [child.process for child in made.log.children._all]
     made.log.close()
     assert processes and all(process.poll() is not None for process in processes)
     with pytest.raises(TbqError):

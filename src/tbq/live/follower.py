@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from tbq.storage import Storage
     from tbq.table.table import Table
 
-INTERVAL = 0.2  # seconds between two looks
-REMOTE_INTERVAL = 30.0  # the same of a store, which asks money for each
-_SHARE = 20  # looking takes at most one in so many seconds of a CPU
+INTERVAL = 0.2  # seconds between two polls
+REMOTE_INTERVAL = 30.0  # of object stores, which charge for each listing
+_IDLE_SHARE = 40  # polling a log that does not change takes at most 1/40 of a CPU
 
 
 def follow(
@@ -173,7 +173,8 @@ class Follower:
         self._announced: _Ready | None = None  # whose problems were reported
         self._ended = threading.Event()
         self._looked = time.monotonic()  # when the last look began
-        self._idle_cost = 0.0
+        self._idle_cost = 0.0  # seconds of CPU that the last poll took, if it found nothing
+        self._left = 0  # bytes that the last poll left
         if not from_start:
             first = self._look(rows=False)
             if first.update:
@@ -291,8 +292,18 @@ class Follower:
         >>> tbq.follow("runs", interval=0.01).wait(at_most=1)
         True
         """
-        seconds = self._pause()
+        seconds = self.pause()
         return not self._ended.wait(seconds if at_most is None else min(seconds, at_most))
+
+    def pause(self) -> float:
+        """Seconds until it is time for the next poll; 0 if the last one left something to read.
+
+        >>> tbq.follow("runs", interval=0).pause()
+        0.0
+        """
+        if self._left:
+            return 0.0
+        return max(0.0, self._looked + max(self.interval, _IDLE_SHARE * self._idle_cost) - time.monotonic())
 
     def __iter__(self) -> Iterator[Update]:
         while not self.closed:
@@ -324,7 +335,7 @@ class Follower:
                 del self._ready[0]
                 if is_news:
                     yield update
-            await asyncio.sleep(self._pause())
+            await asyncio.sleep(self.pause())
 
     def close(self) -> None:
         """Stop: iterations end, and everything that was read is forgotten.
@@ -361,8 +372,8 @@ class Follower:
             if not self._ready:
                 self._looked, began = time.monotonic(), time.thread_time()
                 ready = self._look(rows, most)
-                if not ready.update:
-                    self._idle_cost = time.thread_time() - began
+                self._left = ready.update.left
+                self._idle_cost = 0.0 if ready.update else time.thread_time() - began
                 self._ready.append(ready)
             ready = self._ready[0]
             self._settle(ready)
@@ -387,10 +398,6 @@ class Follower:
         if gone:  # and not only from one run to another
             self._unpacked.forget(gone.difference(files_of(self.store.runs)[0]))
         self.store.taken(ready.core)
-
-    def _pause(self) -> float:
-        """How long to wait, so that looking at many files takes only a small share of a CPU."""
-        return max(0.0, self._looked + max(self.interval, _SHARE * self._idle_cost) - time.monotonic())
 
     def core_kind(self, kind: str) -> str:
         """What the core calls the values of a table; an error if they are not followed.

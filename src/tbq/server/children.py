@@ -13,15 +13,12 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tbq.errors import QueryError
 from tbq.scratch import Scratch, temporary
 from tbq.server.memory import EXIT
 from tbq.server.params import BusyError, TooMuchError
-
-if TYPE_CHECKING:
-    from tbq.server.state import LiveLog
 
 SECONDS = 10.0  # that a query may take
 AT_ONCE = 2  # queries in SQL, and as many filters: neither waits for the other
@@ -203,17 +200,6 @@ class Children:
         self._idle: list[Child] = []
         self._all: set[Child] = set()
         self._closed = False
-
-    @classmethod
-    def of(cls, log: LiveLog) -> Children:
-        """Those of this log."""
-        with log.lock:
-            cached = log.caches.get("children")
-            if cached is None:
-                cached = log.caches["children"] = cls(2 * AT_ONCE + 1)  # and the doctor
-                log.at_end.append(cached.close)
-        children: Children = cached
-        return children
 
     def ask(
         self, job: Job, call: str, rows: int = 0, *, most_memory: int | None = None, **message: Any

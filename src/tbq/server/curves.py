@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -59,17 +58,9 @@ class Made(NamedTuple):
 def curves(log: LiveLog, params: Params) -> Answer:
     """The curves of one tag: one per run, or the mean of each group with its band."""
     key = params.key, log.version
-    with log.lock:
-        cache: OrderedDict[Any, Answer] = log.caches.setdefault("curves", OrderedDict())
-        if key in cache:
-            cache.move_to_end(key)
-            return cache[key]
-    answer = _curves(log, params)
-    with log.lock:
-        cache[key] = answer
-        while len(cache) > 1 and sum(len(each.body) for each in cache.values()) > _KEPT:
-            cache.popitem(last=False)
-    return answer
+    return log.cache.of(
+        "curves", key, lambda: _curves(log, params), weight=lambda a: len(a.body), limit=_KEPT
+    )
 
 
 def _curves(log: LiveLog, params: Params) -> Answer:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tbq.errors import DependencyError, TbqError
-from tbq.server.health import Checkup, report
+from tbq.server.health import report
 from tbq.server.media import keys, located
 from tbq.server.params import Params
 from tbq.server.points import AXES
@@ -111,7 +111,7 @@ class Embedded:
 
     def health(self) -> None:
         """The doctor's findings, of the files as they are now."""
-        checkup = Checkup.of(self._log)
+        checkup = self._log.checkup
         checkup.examine()
         self.json("health", report(self._log, checkup))
 

@@ -15,7 +15,7 @@ from tbq.kinds.hparams import HPARAM
 from tbq.kinds.hparams import column as hparam_column
 from tbq.query.sqlerrors import explain
 from tbq.select import closest
-from tbq.server.children import Children, Job
+from tbq.server.children import Job
 from tbq.server.metrics import cells, parsed
 from tbq.server.points import csv_answer
 from tbq.server.runs import hparams_of
@@ -68,7 +68,7 @@ class NoConditionError(QueryError):
 
 def matching(log: LiveLog, where: str, rows: Sequence[str], job: Job) -> tuple[list[int], int]:
     """The places of the runs for which the expression is true, and for how many it is null."""
-    children = Children.of(log)
+    children = log.children
     names = set(json.loads(children.ask(job, "names", where=where).body))
     table = _table(log, names, rows)
     stream = io.BytesIO()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -73,16 +73,8 @@ def lines(
     """The statistics of each group, one after another; kept until one of its runs changes, if they are not too many."""
     for name, runs in of_group.items():
         key = (tag, x, by, log.version_of(runs))
-        with log.lock:
-            cache: OrderedDict[Any, GroupLine] = log.caches.setdefault("groups", OrderedDict())
-            line = cache.get(key)
-        if line is None:
-            line = _line(log, tag, runs, x, by)
-            with log.lock:
-                cache[key] = line
-                while len(cache) > 1 and sum(len(each.x) for each in cache.values()) > _KEPT:
-                    cache.popitem(last=False)
-        yield name, line
+        make = partial(_line, log, tag, runs, x, by)
+        yield name, log.cache.of("groups", key, make, weight=lambda line: len(line.x), limit=_KEPT)
 
 
 def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float) -> GroupLine:

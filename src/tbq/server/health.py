@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.diagnosis.finding import Finding
 from tbq.errors import TbqError, collected_warnings
-from tbq.server.children import Children, Job
+from tbq.server.children import Job
 from tbq.server.wire import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -40,15 +40,6 @@ class Checkup:
         self.findings: list[Finding] = []
         self.failure: str | None = None
 
-    @classmethod
-    def of(cls, log: LiveLog) -> Checkup:
-        with log.lock:
-            cached = log.caches.get("checkup")
-            if cached is None:
-                cached = log.caches["checkup"] = cls(log)
-        checkup: Checkup = cached
-        return checkup
-
     def ask(self) -> bool:
         """Begin to examine if the log changed since; whether that is going on."""
         with self._lock:
@@ -68,13 +59,13 @@ class Checkup:
         log, version = self._log, self._log.version
         message: dict[str, Any] = {
             "source": log.source, "threads": log.threads, "max_unpacked": log.max_unpacked,
-            "storage": log.storage, "cache": log.cache,
+            "storage": log.storage, "cache": log.cache_folder,
         }  # fmt: skip
         try:
             if job is None:
                 findings = findings_of(message)
             else:
-                reply = Children.of(log).ask(job, "examine", **message, most_memory=_ANY)
+                reply = log.children.ask(job, "examine", **message, most_memory=_ANY)
                 findings = [Finding(**each) for each in json.loads(reply.body)]
             self.findings, self.failure = findings, None
         except TbqError as wrong:
@@ -102,7 +93,7 @@ def findings_of(message: dict[str, Any]) -> list[Finding]:
 
 def health(log: LiveLog, params: Params) -> Answer:
     """The findings so far; `running` if there will be more. With wait=1 the answer comes when it is complete."""
-    checkup = Checkup.of(log)
+    checkup = log.checkup
     running = checkup.ask()
     if params.flag("wait"):
         until = time.monotonic() + 60
@@ -122,7 +113,9 @@ def report(log: LiveLog, checkup: Checkup, running: bool = False) -> dict[str, A
             if run in wanted
             for tag, places in series.takeovers.items()
         ]
-    findings = [each for each in checkup.findings if log.everything or each.run is None or each.run in wanted]
+    findings = [
+        each for each in checkup.findings if log.has_all_runs or each.run is None or each.run in wanted
+    ]
     counts: dict[str, int] = {}
     for each in findings:
         counts[each.severity] = counts.get(each.severity, 0) + 1

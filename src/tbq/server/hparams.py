@@ -1,45 +1,17 @@
-"""The hyperparameters of runs, and which runs only hold those of another."""
+"""Which runs only have the hyperparameters of another run, and the hyperparameters of a run of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tbq.decode.reader import table_of
 from tbq.kinds.hparam_runs import START, parent, sub_runs
-from tbq.kinds.hparams import by_run
 
 if TYPE_CHECKING:
-    from tbq.live.follower import Follower
+    from tbq.live.hparams import Hparams
     from tbq.server.series import Index
-
-
-@dataclass(frozen=True)
-class Hparams:
-    """What the session of a run says: values by name, its group and its status."""
-
-    values: Mapping[str, float | str | bool] = field(default_factory=dict)
-    group: str | None = None
-    status: str | None = None
-
-
-def read_hparams(follower: Follower, runs: Sequence[str]) -> dict[str, Hparams]:
-    """Those of these runs."""
-    from tbq import _core
-
-    result, known = follower.store.of_runs("hparams", runs)
-    table = table_of(_core.table(result, "hparams", [run.name for run in known]))
-    _core.value_problems(result)  # the doctor reports them
-    names, columns, about = by_run(table)
-    lists = {name: column.to_pylist() for name, column in columns.items()}
-    hparams: dict[str, Hparams] = {}
-    for i, (run, (group, status)) in enumerate(zip(names, about, strict=True)):
-        values: dict[str, Any] = {name: cells[i] for name, cells in lists.items() if cells[i] is not None}
-        hparams[run] = Hparams(values, group, status)
-    return hparams
 
 
 def folds(index: Index, hparams: Mapping[str, Hparams], runs: Collection[str]) -> dict[str, str]:

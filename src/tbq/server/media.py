@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,19 +39,12 @@ _LONGEST = 2_000_000  # characters of a text that are sent
 
 def located(log: LiveLog, run: str, kind: str) -> Values:
     """Where the values of a kind are in one run; large ones are still in their files."""
-    key = run, kind, log.versions.get(run)
-    with log.lock:
-        cache: OrderedDict[Any, Values] = log.caches.setdefault("located", OrderedDict())
-        if key in cache:
-            cache.move_to_end(key)
-            return cache[key]
-    result, runs = log.follower.store.of_run(log.follower.core_kind(kind), run)
-    values = Values(log.follower.reader, kind, result, runs, None, "ignore")
-    with log.lock:
-        cache[key] = values
-        while len(cache) > _KEPT:
-            cache.popitem(last=False)
-    return values
+
+    def locate() -> Values:
+        result, runs = log.follower.store.of_run(log.follower.core_kind(kind), run)
+        return Values(log.follower.reader, kind, result, runs, None, "ignore")
+
+    return log.cache.of("located", (run, kind, log.versions.get(run)), locate, limit=_KEPT)
 
 
 def keys(log: LiveLog, run: str, kind: str, tag: str) -> list[tuple[int, float, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tbq.server.params import Params
     from tbq.server.state import LiveLog
 
-    Column = dict[str, tuple[int, float | None]]
+    Column = dict[str, tuple[int, float | None]]  # by run: its version, and the value in it
 
 _MOST = 1000  # columns of one answer
 _KEPT = 600_000  # values that are kept for the next question, over all columns
@@ -85,33 +84,17 @@ def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, 
             last = log.index.last(tag)
             return {run: last[source] for run, source in sources.items() if source in last}
         versions = {run: log.versions.get(run, 0) for run in sources.values()}
-        cache = _cache(log, tag, stat)
-        stale = [run for run, version in versions.items() if cache.get(run, (-1, None))[0] != version]
-    computed = _computed(log, tag, stat, stale)
-    with log.lock:
-        for run in stale:
-            cache[run] = versions[run], computed.get(run)
-        kept = {run: cache[source][1] for run, source in sources.items() if source in cache}
-        for run in [run for run in cache if run not in log.states]:
-            del cache[run]
-        _bound(log)
-    return {run: value for run, value in kept.items() if value is not None}
-
-
-def _cache(log: LiveLog, tag: str, stat: str) -> Column:
-    """What is known of a column: of each run the version of which it is, and the value."""
-    columns: OrderedDict[tuple[str, str], Column] = log.caches.setdefault("metrics", OrderedDict())
-    column = columns.setdefault((tag, stat), {})
-    columns.move_to_end((tag, stat))
-    return column
-
-
-def _bound(log: LiveLog) -> None:
-    """Forget the columns that nobody asked for the longest: there are as many as anybody can name."""
-    columns: OrderedDict[tuple[str, str], Column] = log.caches["metrics"]
-    kept = sum(map(len, columns.values()))
-    while len(columns) > 1 and (kept > _KEPT or len(columns) > _MOST):
-        kept -= len(columns.popitem(last=False)[1])
+    known: Column = log.cache.get("metrics", (tag, stat)) or {}
+    stale = [run for run, version in versions.items() if known.get(run, (-1, None))[0] != version]
+    if stale:
+        computed = _computed(log, tag, stat, stale)
+        with log.lock:
+            known = {run: value for run, value in known.items() if run in log.states}
+        known |= {run: (versions[run], computed.get(run)) for run in stale}
+        # A column weighs something even without runs: requests can name any number of columns.
+        log.cache.put("metrics", (tag, stat), known, weight=len(known) + _KEPT // _MOST, limit=_KEPT)
+    by_run = {run: known[source][1] for run, source in sources.items() if source in known}
+    return {run: value for run, value in by_run.items() if value is not None}
 
 
 def _computed(log: LiveLog, tag: str, stat: str, runs: Sequence[str]) -> dict[str, float]:

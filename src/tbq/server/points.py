@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,19 +127,10 @@ def _nearest(series: Placed, at: float, by: float) -> dict[str, Any] | None:
 
 def _recent(log: LiveLog, run: str, tag: str, x: str) -> Placed:
     """As `placed`, kept for a while: a mouse asks again and again."""
+    if log.index.rows_of(run, tag) > _KEPT_POINTS:
+        return placed(log, run, tag, x)
     key = (run, tag, x, log.versions.get(run))
-    with log.lock:
-        cache: OrderedDict[Any, Placed] = log.caches.setdefault("recent", OrderedDict())
-        if key in cache:
-            cache.move_to_end(key)
-            return cache[key]
-    points = placed(log, run, tag, x)
-    if len(points.x) <= _KEPT_POINTS:
-        with log.lock:
-            cache[key] = points
-            while len(cache) > _KEPT:
-                cache.popitem(last=False)
-    return points
+    return log.cache.of("recent", key, lambda: placed(log, run, tag, x), limit=_KEPT)
 
 
 def table(log: LiveLog, tag: str, runs: Sequence[str]) -> pa.Table:

@@ -76,7 +76,7 @@ def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]], job: Job |
     try:
         if route is None:
             raise NotFoundError(f"no such address: api/{path[:100]}")
-        with log.asking(), collected_warnings():
+        with log.answering(), collected_warnings():
             return route.answer(log, Params(pairs, route.params, job))
     except TbqError as wrong:
         return failed(log, wrong)

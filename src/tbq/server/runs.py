@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.plot.colours import colours, print_colours
@@ -87,34 +86,21 @@ def hparams_of(log: LiveLog, run: str) -> Any:
 
 def run_colours(log: LiveLog) -> dict[str, tuple[str, str]]:
     """Of each run its colour on dark and on light ground: by its name, in the order in which runs began."""
-    cached = log.caches.get("colours")
     order = sorted(
         log.states.values(), key=lambda run: (math.inf if math.isnan(run.began) else run.began, run.name)
     )
     names = tuple(run.name for run in order)
-    if cached is None or cached[0] != names:
+
+    def chosen() -> dict[str, tuple[str, str]]:
         dark, light = colours(names), print_colours(names)
-        cached = log.caches["colours"] = names, {name: (dark[name], light[name]) for name in names}
-    of_names: dict[str, tuple[str, str]] = cached[1]
-    return of_names
+        return {name: (dark[name], light[name]) for name in names}
+
+    return log.cache.of("colours", names, chosen)
 
 
 def run_sizes(log: LiveLog) -> dict[str, int]:
     """The bytes of each run's files, as of the last version."""
-    cached = log.caches.get("sizes")
-    if cached is None or cached[0] != log.version:
-        by_run = {}
-        for run in list(log.follower.store.runs):
-            total = 0
-            for path in run.files:
-                try:
-                    total += Path(path).stat().st_size
-                except OSError:
-                    continue
-            by_run[run.name] = total
-        cached = log.caches["sizes"] = log.version, by_run
-    sizes: dict[str, int] = cached[1]
-    return sizes
+    return log.cache.of("sizes", log.version, lambda: log.follower.sizes(log.follower.runs))
 
 
 def tags(log: LiveLog, _params: Params) -> Answer:
@@ -136,7 +122,7 @@ def tag_entry(tag: str, kinds: dict[str, int], rows: int) -> dict[str, Any]:
 
 def _descriptions(log: LiveLog) -> dict[str, dict[str, str]]:
     """The display name and the description of tags that have one, as the first run with the tag says."""
-    known: dict[str, dict[str, str]] = log.caches.setdefault("descriptions", {})
+    known: dict[str, dict[str, str]] = log.descriptions
     with log.lock:
         new, log.index.first_seen = log.index.first_seen, {}
         wanted = {log.index.tags[code] for code in new}

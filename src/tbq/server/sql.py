@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tbq.errors import QueryError, UsageError
 from tbq.schema import schema
-from tbq.server.children import Children, Job
+from tbq.server.children import Job
 from tbq.server.params import Params
 from tbq.server.wire import FRAME, Answer, json_answer
 from tbq.source.urls import is_remote
@@ -34,7 +34,7 @@ def run_query(log: LiveLog, query: Any, limit: Any, job: Job) -> Answer:
     found, origins = _found(log)
     with log.lock:
         rows = sum(count for _, kinds, count in log.index.totals() if "scalars" in kinds)
-    reply = Children.of(log).ask(
+    reply = log.children.ask(
         job, "run", rows, found=found, origins=origins, query=query, limit=limit, places=log.places,
         restarts=log.restarts, threads=log.threads, max_unpacked=log.max_unpacked,
     )  # fmt: skip
@@ -81,11 +81,8 @@ def tables(log: LiveLog, _params: Params) -> Answer:
 
 
 def _names(log: LiveLog) -> list[str]:
-    """The names of the tables; who asks for them will soon send a query, whose process is there then."""
-    if "tables" not in log.caches:
-        log.caches["tables"] = json.loads(Children.of(log).ask(Job(), "tables").body)
-    names: list[str] = log.caches["tables"]
-    return names
+    """The names of the tables, from the process that the next query will need."""
+    return log.cache.of("tables", None, lambda: json.loads(log.children.ask(Job(), "tables").body))
 
 
 def _type(kind: pa.DataType) -> str:

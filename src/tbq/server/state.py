@@ -1,4 +1,4 @@
-"""`LiveLog`: the log that the page shows, followed by a thread of its own, with a number for each version of it."""
+"""`LiveLog`: the log that the page shows, followed in its own thread, with a number for each version of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.live.follower import follow
 from tbq.live.listing import Listing
-from tbq.live.pieces import Pieces
+from tbq.live.polling import Poll, Poller
 from tbq.live.states import STALLED_AFTER, RunState
-from tbq.live.view import View
-from tbq.server.hparams import Hparams, folds, read_hparams
+from tbq.server.cache import Cache
+from tbq.server.children import AT_ONCE, Children
+from tbq.server.health import Checkup
+from tbq.server.hparams import folds
 from tbq.server.places import places_of, title_of, without_paths
 from tbq.server.series import Index
 from tbq.storage import cache_folder, chosen
@@ -23,29 +25,27 @@ from tbq.text import natural
 if TYPE_CHECKING:
     from tbq.decode.options import Restarts
     from tbq.limits import Size
+    from tbq.live.hparams import Hparams
     from tbq.live.states import State
-    from tbq.live.update import Update
-    from tbq.live.view import LatestOfRun
     from tbq.progress import Call
     from tbq.select import Names, Steps
     from tbq.source.discover import Source
 
-INTERVAL = 0.25  # seconds between two looks
-_SHARE = 40  # looking takes at most one in so many seconds of a CPU
-_STATES_EVERY = 2.0  # seconds: states change with time alone
-_POLITE = 0.2  # seconds that a look waits for requests that are being answered
+INTERVAL = 0.25  # seconds between two polls
+_STATES_EVERY = 2.0  # seconds: states also change as time passes
+_YIELD = 0.2  # seconds that a poll waits for requests that are being answered
 
 
 class Change(NamedTuple):
-    """What listeners are told: the version, and the numbers of the runs that changed (None for many)."""
+    """A new version of the log, the numbers of the runs that changed (None if they are many), and the bytes left."""
 
     version: int
     runs: list[int] | None
     left: int
 
 
-class LiveLog:
-    """Everything that requests ask. May be used from several threads; `start` makes it follow the log."""
+class LiveLog(Poller):
+    """Everything that requests ask for. May be used from several threads; after `start` it follows the log."""
 
     def __init__(
         self,
@@ -64,81 +64,71 @@ class LiveLog:
     ) -> None:
         self.source = path
         self.threads, self.max_unpacked, self.restarts = threads, max_unpacked, restarts
-        self.storage, self.cache = chosen(), str(cache_folder())  # of the command: threads do not know them
-        self.follower = follow(
+        self.storage, self.cache_folder = chosen(), str(cache_folder())  # of the command; threads have none
+        follower = follow(
             path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
             on_error="ignore", max_unpacked=max_unpacked,
         )  # fmt: skip
-        self.everything = run is None  # no run is left out
-        self.view = View(self.follower)
-        self.listing = Listing(self.follower)
-        self.title = title if title is not None else title_of(self.follower.discovery.paths)
-        self.places = places_of(self.follower.discovery.paths)
+        super().__init__(follower, "tbq serve")
+        self.has_all_runs = run is None
+        self.listing = Listing(follower)
+        self.title = title if title is not None else title_of(follower.discovery.paths)
+        self.places = places_of(follower.discovery.paths)
         self.clock = clock
         self.stalled_after = stalled_after or STALLED_AFTER
+        self.cache = Cache()
+        self.children = Children(2 * AT_ONCE + 1)  # queries, filters and the doctor
+        self.checkup = Checkup(self)
         #: guards everything below; never held while the store is asked
         self.lock = threading.RLock()
         self.index = Index()
+        self.descriptions: dict[str, dict[str, str]] = {}  # display names and descriptions of tags
         self.states: dict[str, RunState] = {}
         self.hparams: dict[str, Hparams] = {}  # of the runs that have some
         self.folds: dict[str, str] = {}  # runs that `add_hparams` made → the run that they belong to
-        #: of this server: versions and numbers of runs mean nothing to another one
+        #: identifies this server: versions and numbers of runs mean nothing to another one
         self.instance = secrets.token_hex(8)
         self.version = 0
         self.versions: dict[str, int] = {}  # of each run: the version in which it last changed
-        self.rewritten: dict[str, int] = {}  # and the one in which what it had before may have changed
+        self.rewritten: dict[
+            str, int
+        ] = {}  # of each run: the version in which earlier values may have changed
         self.left = 0
         self.exists = True
         self.loaded = False
         self.polled = 0.0
         self.failure: str | None = None
-        self._ids: dict[str, int] = {}  # of every run that ever was: numbers are not given twice
+        self._ids: dict[str, int] = {}  # of every run so far: no number is used twice
         self._names: list[str] = []
         self._sorted: list[str] | None = None
         self._shown_states: dict[str, State] = {}
-        self._states_due = 0.0
+        self._states_at = 0.0
         self._listeners: list[Callable[[Change], None]] = []
-        self._pieces = Pieces()
-        self._update: Update | None = (
-            None  # that was given and not yet taken in, if something failed meanwhile
-        )
-        self._asking = 0
+        self._requests = 0
         self._idle = threading.Condition()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._follow, name="tbq serve", daemon=True)
-        self.caches: dict[str, Any] = {}  # of the modules that answer
-        self.at_end: list[Callable[[], object]] = []  # what they have to put away
 
     # Following.
 
-    def start(self) -> None:
-        """Begin to look."""
-        self._thread.start()
-
     def close(self) -> None:
-        """Stop looking, and forget everything."""
+        """Stop, end the other processes, and forget everything."""
         self._ended.set()
-        for end in self.at_end:
-            end()
-        if self._thread.is_alive():
-            self._thread.join(timeout=5)
+        self.children.close()
+        self.stop()
         self.follower.close()
 
     def read_everything(self, progress: Call | None = None) -> None:
-        """Look until there is nothing left, without a thread: for reports and tests."""
+        """Poll until nothing is left, in this thread: for reports and tests."""
         total = 0
-        while True:
-            self.look()
+        while not self.loaded or self.left:
+            self.poll()
             total = max(total, self.left)
             if progress is not None:
                 with self.lock:
                     runs = len(self.states), sum(state.is_read for state in self.states.values())
                 progress(total - self.left, total, runs[1], runs[0])
-            if self.loaded and not self.left:
-                return
 
     def listen(self, listener: Callable[[Change], None]) -> Callable[[], None]:
-        """Call this after each change, in the thread that looks; the result ends that."""
+        """Call `listener` after each change, in the thread that polls; the result ends that."""
         with self.lock:
             self._listeners.append(listener)
         return lambda: self._unlisten(listener)
@@ -147,95 +137,57 @@ class LiveLog:
         with self.lock, contextlib.suppress(ValueError):
             self._listeners.remove(listener)
 
-    def _follow(self) -> None:
-        while not self._ended.is_set():
-            began, cost = time.monotonic(), time.thread_time()
-            changed = False
-            try:
-                changed = self.look()
-                self.failure = None
-            except Exception as wrong:
-                if self._ended.is_set():
-                    return
-                # A disk that fails for a while: what was read is shown, and the next look may work.
-                self.failure = type(wrong).__name__
-            idle = 0.0 if changed else _SHARE * (time.thread_time() - cost)
-            if not self.left or self.failure is not None:
-                self._ended.wait(max(began + max(self.follower.interval, idle) - time.monotonic(), 0.01))
+    def poll(self) -> Poll:
+        """Poll once. Requests go first: polls in a row would otherwise keep the store for themselves."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._requests, _YIELD)
+        return super().poll()
 
-    def look(self) -> bool:
-        """Poll once; whether anything changed."""
-        self._let_others()
-        began = time.monotonic()
-        if self._update is None:
-            self._update = self.follower.poll(rows=False, most=self._pieces.next)
-            self._pieces.took(time.monotonic() - began, self._update.left)
-        update = self._update
-        runs = self.follower.runs
-        exists = bool(runs) or self.view.exists()
-        touched = {*update.runs.new, *update.runs.grown, *update.runs.replaced}
-        latest = self.view.latest(touched)
-        hparams = self._hparams(latest)
-        with self.lock:
-            before = self.version
-            changed = self._take(update, runs, exists, latest, hparams)
-            for run in {*update.runs.new, *update.runs.replaced} if self.version > before else ():
-                self.rewritten[run] = self.version
-            self._update = None
-            return changed
+    def fail(self, error: Exception) -> None:
+        """Show what was read: a disk may fail for a while."""
+        self.failure = type(error).__name__
 
-    def _take(
-        self,
-        update: Update,
-        runs: list[str],
-        exists: bool,
-        latest: dict[str, LatestOfRun],
-        hparams: dict[str, Hparams],
-    ) -> bool:
+    def receive(self, poll: Poll) -> None:
+        """Apply the result of a poll, and tell the listeners."""
         now = self.clock()
-        late = bool(self.left or update.left)  # what comes was there before
-        gone = set(self.states) - set(runs)
-        new = [run for run in runs if run not in self.states]
-        before = (self.left, self.exists, self.loaded)
+        with self.lock:
+            self.failure = None
+            self.left, self.exists, self.polled = poll.left, poll.exists, now
+            self.loaded = self.loaded or not poll.left
+            if poll.changed:
+                self._apply(poll, now)
+            elif abs(now - self._states_at) >= _STATES_EVERY:
+                states, known = self.states_now(), self._shown_states
+                self._shown_states, self._states_at = states, now
+                changed = {run for run, state in states.items() if known.get(run, state) != state}
+                if changed:
+                    self._announce(changed)
+
+    def _apply(self, poll: Poll, now: float) -> None:
+        new = [run for run in poll.runs if run not in self.states]
+        gone = self.states.keys() - set(poll.runs)
         for run in new:
             self._number(run)
             self.states[run] = RunState(run)
         for run in gone:
-            del self.states[run]
-            self.versions.pop(run, None)
-            self.rewritten.pop(run, None)
+            for of_run in (self.states, self.versions, self.rewritten):
+                of_run.pop(run, None)
         self.index.forget(gone)
-        for run, of_run in latest.items():
-            if run in self.states:
-                state = self.states[run]
-                state.update(of_run, now, late or not state.is_read)
-                self.index.update(run, of_run)
-        for run in [*gone, *latest]:
+        for run, latest in poll.latest.items():
+            self.states[run].update(latest, poll.hparams.get(run), now, poll.is_backlog)
+            self.index.update(run, latest)
+        for run in (*gone, *poll.latest):
             self.hparams.pop(run, None)
-        for run, given in hparams.items():
-            if run in self.states:
-                self.states[run].status = given.status
-                self.hparams[run] = given
-        if hparams or new or gone:
+        self.hparams.update(poll.hparams)
+        if poll.hparams or new or gone:
             self.folds = folds(self.index, self.hparams, self.states)
             self._sorted = None
-        self.left, self.exists = update.left, exists
-        self.loaded = self.loaded or not update.left
-        self.polled = now
-        changed = {*latest, *gone, *new}
-        if changed or before != (self.left, self.exists, self.loaded) or update.problems:
-            self._tell(changed)
-            return True
-        if time.monotonic() >= self._states_due:
-            states = self.states_now()
-            known = self._shown_states
-            others = {run for run, state in states.items() if known.get(run, state) != state}
-            self._shown_states, self._states_due = states, time.monotonic() + _STATES_EVERY
-            if others:
-                self._tell(others)
-        return False
+        self._announce({*poll.latest, *gone, *new})
+        for run in (*poll.changes.new, *poll.changes.replaced):
+            self.rewritten[run] = self.version
 
-    def _tell(self, changed: set[str]) -> None:
+    def _announce(self, changed: set[str]) -> None:
+        """Begin a new version, in which these runs changed."""
         self.version += 1
         for run in changed & self.states.keys():
             self.versions[run] = self.version
@@ -244,29 +196,17 @@ class LiveLog:
         for listener in list(self._listeners):
             listener(change)
 
-    def _hparams(self, latest: dict[str, LatestOfRun]) -> dict[str, Hparams]:
-        """Those of runs that changed."""
-        having = [
-            run for run, of_run in latest.items() if any(each.kind == "hparams" for each in of_run.series)
-        ]
-        return read_hparams(self.follower, having) if having else {}
-
-    def _let_others(self) -> None:
-        """Requests first: whoever looks again and again would otherwise keep the store for itself."""
-        with self._idle:
-            self._idle.wait_for(lambda: not self._asking, _POLITE)
-
     @contextlib.contextmanager
-    def asking(self) -> Iterator[None]:
-        """While a request is answered."""
+    def answering(self) -> Iterator[None]:
+        """While a request is answered, polls wait."""
         with self._idle:
-            self._asking += 1
+            self._requests += 1
         try:
             yield
         finally:
             with self._idle:
-                self._asking -= 1
-                if not self._asking:
+                self._requests -= 1
+                if not self._requests:
                     self._idle.notify_all()
 
     # Runs and their numbers.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,7 +144,8 @@ def mesh(log: LiveLog, params: Params) -> Answer:
 def graph(log: LiveLog, params: Params) -> Answer:
     """The nodes directly below a name of a graph, with how many there are below each; level by level."""
     run, under = params.run(log), params.text("under", "")
-    tree = _tree(log, run, params.optional("tag"))
+    tag = params.optional("tag")
+    tree = log.cache.of("graphs", (run, tag, log.versions.get(run)), lambda: _tree(log, run, tag), limit=4)
     if tree is None:
         raise NotFoundError("this run has no graph that can be read")
     node: dict[str, Any] | None = tree
@@ -173,11 +173,6 @@ def graph(log: LiveLog, params: Params) -> Answer:
 
 def _tree(log: LiveLog, run: str, tag: str | None) -> dict[str, Any] | None:
     """The nodes of a run's last graph as a tree by the parts of their names."""
-    key = run, tag, log.versions.get(run)
-    with log.lock:
-        cache: OrderedDict[Any, Any] = log.caches.setdefault("graphs", OrderedDict())
-        if key in cache:
-            return dict(cache[key]) if cache[key] is not None else None
     values = located(log, run, "nodes")
     table = values.arrow()
     if tag is None and len(table):
@@ -198,12 +193,7 @@ def _tree(log: LiveLog, run: str, tag: str | None) -> dict[str, Any] | None:
             node = node["children"].setdefault(part, _node())
             node["count"] += 1
         node["op"], node["inputs"] = op, list(inputs or [])
-    tree = root if root["count"] else None
-    with log.lock:
-        cache[key] = tree
-        while len(cache) > 4:
-            cache.popitem(last=False)
-    return tree
+    return root if root["count"] else None
 
 
 def _node() -> dict[str, Any]:
@@ -231,7 +221,7 @@ def hparams(log: LiveLog, _params: Params) -> Answer:
         {
             "version": version,
             "hparams": listed,
-            "metrics": _metrics(log, wanted),
+            "metrics": log.cache.of("hparam_metrics", log.version_of(wanted), lambda: _metrics(log, wanted)),
             "runs": [
                 {
                     "id": log.id_of(run),
@@ -250,11 +240,6 @@ def _metrics(log: LiveLog, runs: list[str]) -> list[dict[str, Any]]:
 
     if not runs:
         return []
-    key = log.version_of(runs)
-    with log.lock:
-        cached = log.caches.get("hparam_metrics")
-    if cached is not None and cached[0] == key:
-        return list(cached[1])
     result, known = log.follower.store.of_runs("hparams", runs)
     table = Values(log.follower.reader, "hparam_metrics", result, known, None, "ignore").arrow()
     metrics: dict[str, dict[str, Any]] = {}
@@ -262,6 +247,4 @@ def _metrics(log: LiveLog, runs: list[str]) -> list[dict[str, Any]]:
     for group, name, display, description in zip(*columns, strict=True):
         tag = f"{group}/{name}" if group else name
         metrics.setdefault(tag, {"tag": tag, "display_name": display, "description": description})
-    with log.lock:
-        log.caches["hparam_metrics"] = key, list(metrics.values())
     return list(metrics.values())
