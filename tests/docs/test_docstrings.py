@@ -25,8 +25,8 @@ ROOT = Path(tbq.__file__).parent
 #: Files of these have examples; `test_examples.py` runs those of the others.
 OTHERS = ("results", "rewriting", "write")
 PARTS = (
-    "source", "decode", "columns", "export", "table", "kinds", "query", "plot", "dashboard", "cli", "diagnosis", "compat",
-    "tensorboard", "server", "lake", "live",
+    "source", "decode", "columns", "export", "table", "kinds", "query", "plot", "dashboard", "cli", "diagnosis",
+    "compat", "tensorboard", "server", "lake", "live",
 )  # fmt: skip
 #: What they show runs until somebody stops it; tests of their own start it.
 UNTIL_INTERRUPTED = ("tbq.tensorboard", "tbq.server", "tbq.dashboard")

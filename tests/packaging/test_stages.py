@@ -21,8 +21,8 @@ GROUND = (
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "query", "live", "plot", "dashboard", "diagnosis",
-    "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir", "lake", "opening",
-    "ray", "cli",
+    "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir", "lake",
+    "opening", "ray", "cli",
 )  # fmt: skip
 
 #: A table draws itself as it writes itself; what it draws with comes last, since it needs reduce and every kind.

@@ -14,7 +14,7 @@ import pytest
 from served import Asked
 
 import tbq
-from tbq.server.state import Change, LiveLog
+from tbq.server.live_log import Change, LiveLog
 
 # Writers that begin where others were.
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
@@ -220,7 +220,7 @@ def test_many_ask_while_the_log_grows(tmp_path: Path) -> None:
 
 def test_events_of_a_page(tmp_path: Path) -> None:
     """One message at the start, one after each change; the listener is gone after the page."""
-    from tbq.server.app import _events
+    from tbq.server.http.app import _events
 
     write(tmp_path / "a", [1.0])
     asked = Asked(tmp_path)

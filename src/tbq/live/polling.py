@@ -89,7 +89,7 @@ class Poller:
         runs = tuple(self.follower.runs)
         known = (runs, bool(runs) or self.view.exists(), update.left)
         latest = self.view.latest({*update.runs.new, *update.runs.grown, *update.runs.replaced})
-        having = [run for run, each in latest.items() if any(one.kind == "hparams" for one in each.series)]
+        having = [run for run, of in latest.items() if any(each.kind == "hparams" for each in of.series)]
         poll = Poll(
             runs,
             latest,

@@ -15,11 +15,11 @@ import threading
 from typing import Any, BinaryIO
 
 from tbq.errors import TbqError
-from tbq.server import queries
-from tbq.server.children import LENGTHS, subject
-from tbq.server.memory import Held, resident
-from tbq.server.params import TooMuchError
-from tbq.server.watchdog import Watchdog
+from tbq.server.http.params import TooMuchError
+from tbq.server.sql.memory_limit import Held, resident
+from tbq.server.sql.watchdog import Watchdog
+from tbq.server.sql.worker_calls import CALLS
+from tbq.server.sql.worker_pool import LENGTHS, subject
 
 _TIRED = 700_000_000  # bytes that a process may keep between two queries
 
@@ -73,7 +73,7 @@ def _send(target: BinaryIO, header: dict[str, Any], body: bytes) -> None:
 
 def _answer(message: dict[str, Any], watchdog: Watchdog) -> tuple[dict[str, Any], bytes]:
     try:
-        return {}, queries.CALLS[message["call"]](message, watchdog)
+        return {}, CALLS[message["call"]](message, watchdog)
     except TbqError as wrong:
         return {"error": wrong.message, "hint": wrong.hint, "much": isinstance(wrong, TooMuchError)}, b""
     except MemoryError:

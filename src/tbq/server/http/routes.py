@@ -8,12 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.errors import SelectionError, TbqError, UsageError, collected_warnings
-from tbq.server.params import BusyError, NotFoundError, Params, TooMuchError
-from tbq.server.wire import Answer, json_answer
+from tbq.server.http.encoding import Answer, json_answer
+from tbq.server.http.params import BusyError, NotFoundError, Params, TooMuchError
 
 if TYPE_CHECKING:
-    from tbq.server.children import Job
-    from tbq.server.state import LiveLog
+    from tbq.server.live_log import LiveLog
+    from tbq.server.sql.worker_pool import Job
 
 
 class Route(NamedTuple):
@@ -24,50 +24,51 @@ class Route(NamedTuple):
 
     def answer(self, log: LiveLog, params: Params) -> Answer:
         """The answer to a request."""
-        module, _, name = self.place.partition(".")
+        module, _, name = self.place.rpartition(".")
         function: Callable[[LiveLog, Params], Answer] = getattr(import_module(f"tbq.server.{module}"), name)
         return function(log, params)
 
 
 # `mark` asks nothing: it makes another address of another value at the same step.
 ROUTES: dict[str, Route] = {
-    "state": Route("runs.state"),
-    "runs": Route("runs.runs"),
-    "tags": Route("runs.tags"),
-    "groups": Route("groups.groups", ("by",)),
+    "state": Route("answers.runs.state"),
+    "runs": Route("answers.runs.runs"),
+    "tags": Route("answers.runs.tags"),
+    "groups": Route("answers.groups.groups", ("by",)),
     "curves": Route(
-        "curves.curves",
+        "answers.curves.curves",
         ("tag", "runs", "x", "low", "high", "width", "smooth", "group", "band", "log"),
     ),
-    "metrics": Route("metrics.metrics", ("columns",)),
-    "filter": Route("filters.filter_runs", ("where", "maybe")),
-    "summary.csv": Route("filters.summary_csv", ("runs", "columns")),
-    "series": Route("media.series", ("kind", "tag", "runs")),
-    "image": Route("media.image", ("run", "tag", "step", "index", "mark")),
-    "audio": Route("media.audio", ("run", "tag", "step", "index", "mark")),
-    "waveform": Route("media.waveform", ("run", "tag", "step", "index", "width", "mark")),
-    "text": Route("media.text", ("run", "tag", "step", "mark", "whole")),
-    "histograms": Route("values.histograms", ("run", "tag", "bins", "most")),
-    "pr": Route("values.pr_curve", ("run", "tag", "step", "mark")),
-    "tensor": Route("values.tensor", ("run", "tag", "step", "mark")),
-    "mesh": Route("values.mesh", ("run", "tag", "step", "mark")),
-    "graph": Route("values.graph", ("run", "tag", "under", "mark")),
-    "hparams": Route("values.hparams"),
-    "health": Route("health.health", ("wait",)),
-    "explain": Route("health.explain", ("code",)),
+    "metrics": Route("answers.metrics.metrics", ("columns",)),
+    "filter": Route("sql.filters.filter_runs", ("where", "maybe")),
+    "summary.csv": Route("sql.filters.summary_csv", ("runs", "columns")),
+    "series": Route("answers.media.series", ("kind", "tag", "runs")),
+    "image": Route("answers.media.image", ("run", "tag", "step", "index", "mark")),
+    "audio": Route("answers.media.audio", ("run", "tag", "step", "index", "mark")),
+    "waveform": Route("answers.media.waveform", ("run", "tag", "step", "index", "width", "mark")),
+    "text": Route("answers.media.text", ("run", "tag", "step", "mark", "whole")),
+    "histograms": Route("answers.values.histograms", ("run", "tag", "bins", "most")),
+    "pr": Route("answers.values.pr_curve", ("run", "tag", "step", "mark")),
+    "tensor": Route("answers.values.tensor", ("run", "tag", "step", "mark")),
+    "mesh": Route("answers.values.mesh", ("run", "tag", "step", "mark")),
+    "graph": Route("answers.graphs.graph", ("run", "tag", "under", "mark")),
+    "hparams": Route("answers.hparams.hparams"),
+    "health": Route("answers.health.health", ("wait",)),
+    "explain": Route("answers.health.explain", ("code",)),
     "command": Route(
-        "commands.command", ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width")
+        "answers.plot_command.command",
+        ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width"),
     ),
-    "schema": Route("sql.tables"),
-    "nearest": Route("points.nearest", ("tag", "runs", "x", "axis", "smooth")),
-    "points": Route("points.points", ("tag", "runs", "format")),
+    "schema": Route("sql.queries.tables"),
+    "nearest": Route("answers.points.nearest", ("tag", "runs", "x", "axis", "smooth")),
+    "points": Route("answers.points.points", ("tag", "runs", "format")),
 }
 
 
 def prepare() -> None:
     """Import what requests will need, so that none of them has to wait for it."""
     for route in ROUTES.values():
-        import_module(f"tbq.server.{route.place.partition('.')[0]}")
+        import_module(f"tbq.server.{route.place.rpartition('.')[0]}")
 
 
 def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]], job: Job | None = None) -> Answer:
@@ -93,9 +94,9 @@ def query(log: LiveLog, body: bytes, job: Job) -> Answer:
             given = None
         if not isinstance(given, dict) or not set(given) <= {"query", "limit"} or "query" not in given:
             raise UsageError('got something else, want JSON: {"query": "select …", "limit": 1000}')
-        from tbq.server import sql
+        from tbq.server.sql.queries import MOST_ROWS, run_query
 
-        return sql.run_query(log, given["query"], given.get("limit", sql.MOST_ROWS), job)
+        return run_query(log, given["query"], given.get("limit", MOST_ROWS), job)
     except TbqError as wrong:
         return failed(log, wrong)
     except MemoryError:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.diagnosis.finding import Finding
 from tbq.errors import TbqError, collected_warnings
-from tbq.server.children import Job
-from tbq.server.wire import Answer, json_answer
+from tbq.server.http.encoding import Answer, json_answer
+from tbq.server.sql.worker_pool import Job
 
 if TYPE_CHECKING:
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
 _EVERY = 30.0  # seconds from one examination of a log that grows to the next
 _MOST = 2000  # findings that are listed
@@ -65,7 +65,7 @@ class Checkup:
             if job is None:
                 findings = findings_of(message)
             else:
-                reply = log.children.ask(job, "examine", **message, most_memory=_ANY)
+                reply = log.workers.ask(job, "examine", **message, most_memory=_ANY)
                 findings = [Finding(**each) for each in json.loads(reply.body)]
             self.findings, self.failure = findings, None
         except TbqError as wrong:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from tbq.errors import QueryError
 from tbq.scratch import Scratch, temporary
-from tbq.server.memory import EXIT
-from tbq.server.params import BusyError, TooMuchError
+from tbq.server.http.params import BusyError, TooMuchError
+from tbq.server.sql.memory_limit import EXIT
 
 SECONDS = 10.0  # that a query may take
 AT_ONCE = 2  # queries in SQL, and as many filters: neither waits for the other
@@ -32,7 +32,7 @@ LENGTHS = struct.Struct("<QQ")  # of the header and of the body of an answer
 _LONGEST = 500_000_000  # bytes of an answer
 _LESS = "ask for less: a where clause, one run, one tag"
 _NOBODY = "nobody waits for this query"
-_START = "from tbq.server.child import main; main()"
+_START = "from tbq.server.sql.worker_main import main; main()"
 _SUBJECTS = {"examine": "the check of the log", "names": "the filter", "matching": "the filter"}
 
 
@@ -63,7 +63,7 @@ class Job:
         self.inbox.put("gone")
 
 
-class Child:
+class Worker:
     """One process; it answers one question after another."""
 
     def __init__(self) -> None:
@@ -191,14 +191,14 @@ def too_much(what: str = "the query") -> TooMuchError:
     return TooMuchError(f"{what} takes too much memory", hint=_LESS)
 
 
-class Children:
+class WorkerPool:
     """The processes of a log: as many as questions at once, up to a limit; they are kept for the next question."""
 
     def __init__(self, most: int) -> None:
         self._slots = threading.BoundedSemaphore(most)
         self._lock = threading.Lock()
-        self._idle: list[Child] = []
-        self._all: set[Child] = set()
+        self._idle: list[Worker] = []
+        self._all: set[Worker] = set()
         self._closed = False
 
     def ask(
@@ -231,7 +231,7 @@ class Children:
             raise kind(str(reply.header["error"]), hint=reply.header.get("hint"))
         return reply
 
-    def _take(self, job: Job) -> Child:
+    def _take(self, job: Job) -> Worker:
         with self._lock:
             if self._closed or job.gone:
                 raise QueryError(_NOBODY)
@@ -242,7 +242,7 @@ class Children:
                 self._all.discard(child)
                 child.end()
             try:
-                child = Child()
+                child = Worker()
             except OSError as wrong:  # no memory, too many files or processes
                 raise BusyError(
                     f"the process for SQL cannot be started: {wrong.strerror or type(wrong).__name__}",
@@ -251,7 +251,7 @@ class Children:
             self._all.add(child)
             return child
 
-    def _drop(self, child: Child) -> None:
+    def _drop(self, child: Worker) -> None:
         with self._lock:
             self._all.discard(child)
         child.end()

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from tbq.errors import QueryError, UsageError
 from tbq.schema import schema
-from tbq.server.children import Job
-from tbq.server.params import Params
-from tbq.server.wire import FRAME, Answer, json_answer
+from tbq.server.http.encoding import FRAME, Answer, json_answer
+from tbq.server.http.params import Params
+from tbq.server.sql.worker_pool import Job
 from tbq.source.urls import is_remote
 from tbq.text import is_text
 
 if TYPE_CHECKING:
-    from tbq.server.state import LiveLog
+    from tbq.server.live_log import LiveLog
     from tbq.source.discover import Found, Run
 
 MOST_ROWS = 10_000
@@ -34,7 +34,7 @@ def run_query(log: LiveLog, query: Any, limit: Any, job: Job) -> Answer:
     found, origins = _found(log)
     with log.lock:
         rows = sum(count for _, kinds, count in log.index.totals() if "scalars" in kinds)
-    reply = log.children.ask(
+    reply = log.workers.ask(
         job, "run", rows, found=found, origins=origins, query=query, limit=limit, places=log.places,
         restarts=log.restarts, threads=log.threads, max_unpacked=log.max_unpacked,
     )  # fmt: skip
@@ -82,7 +82,7 @@ def tables(log: LiveLog, _params: Params) -> Answer:
 
 def _names(log: LiveLog) -> list[str]:
     """The names of the tables, from the process that the next query will need."""
-    return log.cache.of("tables", None, lambda: json.loads(log.children.ask(Job(), "tables").body))
+    return log.cache.of("tables", None, lambda: json.loads(log.workers.ask(Job(), "tables").body))
 
 
 def _type(kind: pa.DataType) -> str:

@@ -1,4 +1,4 @@
-"""Problems that are told once each, however often they are found."""
+"""`ReportedProblems`: reports each problem once, however often polls find it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from tbq.problems import Problem
 from tbq.source.origin import origin
 
-# Of a log that is being written these are no news: what is unfinished is waited for, and what a restart overtook is
-# retracted.
-_STATES = ("truncated", "empty")
+# Not reported while a log is being written: the rest of an unfinished file will come, and updates retract the rows that
+# a restart replaced.
+_EXPECTED = ("truncated", "empty")
 
 
-class Told:
-    """Knows which problems have been told; `problems` has all of them. Does not change."""
+class ReportedProblems:
+    """The problems that updates have reported. Immutable: `after` returns the next state."""
 
     def __init__(
         self,
@@ -28,11 +28,11 @@ class Told:
 
     def after(
         self, replaced: Iterable[bytes], problems: Iterable[Problem], passing: Sequence[Problem] = ()
-    ) -> tuple[Told, list[Problem]]:
-        """What is known once these are told, and those that are new.
+    ) -> tuple[ReportedProblems, list[Problem]]:
+        """The state after a poll that found these problems, and the problems to report now.
 
-        `replaced`: paths of files that were replaced since the last look; their problems are new. `passing`: problems
-        of this look alone, such as a store that fails; if one ends and comes again, it is new.
+        `replaced`: paths of files that were replaced since the last poll; their problems are new. `passing`: problems
+        of this poll only, such as a store that fails; if one ends and comes back, it is new.
         """
         names = {origin(os.fsdecode(path)) for path in replaced}
         now = frozenset(map(_key, passing))
@@ -41,7 +41,7 @@ class Told:
             keys = {key for key in keys if key[0] not in names or key in now & self._passing}
         new = []
         for problem in [*passing, *problems]:
-            if problem.code == "restart" or (problem.code in _STATES and problem.severity == "info"):
+            if problem.code == "restart" or (problem.code in _EXPECTED and problem.severity == "info"):
                 continue
             key = _key(problem)
             if key not in keys:
@@ -49,11 +49,11 @@ class Told:
                 new.append(problem)
         if not new and keys == self._keys and now == self._passing:
             return self, []
-        return Told([*self.problems, *new], frozenset(keys), now), new
+        return ReportedProblems([*self.problems, *new], frozenset(keys), now), new
 
 
 def _key(problem: Problem) -> tuple[object, ...]:
-    """What a problem is about: its message may change while the file grows."""
+    """Identifies a problem; its message may change while the file grows."""
     if problem.path is None:
         return None, problem.code, problem.run, problem.tag
     if problem.offset is None:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tbq.errors import DependencyError, TbqError
-from tbq.server.health import report
-from tbq.server.media import keys, located
-from tbq.server.params import Params
-from tbq.server.points import AXES
-from tbq.server.routes import ROUTES
-from tbq.server.wire import FRAME, Answer, to_json
+from tbq.server.answers.health import report
+from tbq.server.answers.media import keys, located
+from tbq.server.answers.points import AXES
+from tbq.server.http.encoding import FRAME, Answer, to_json
+from tbq.server.http.params import Params
+from tbq.server.http.routes import ROUTES
 
 if TYPE_CHECKING:
-    from tbq.server.state import LiveLog
+    from tbq.server.live_log import LiveLog
 
 LEVELS = (0.0, 0.6, 0.9, 0.98)  # of smoothing that a reader may choose
 WIDTH = 600  # columns of a curve, as the page asks for them

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from html import escape
 from importlib import resources
 
-from tbq.server.wire import Answer, json_answer, known_by
+from tbq.server.http.encoding import Answer, json_answer, known_by
 
 #: An import of another module of the page: what stands before, the quote, the path.
 IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*)(["'])(\.{1,2}/[^"']+)\2""")

@@ -21,11 +21,11 @@ from tbq.query.condition import check
 from tbq.query.safe import BEGIN, connect
 from tbq.query.sql import TABLES, Limits, sql
 from tbq.query.sqltext import words
-from tbq.server.children import late, too_much
-from tbq.server.params import TooMuchError
-from tbq.server.places import without_paths
-from tbq.server.watchdog import Watchdog
-from tbq.server.wire import frame, is_exact, to_json
+from tbq.server.hidden_paths import without_paths
+from tbq.server.http.encoding import frame, is_exact, to_json
+from tbq.server.http.params import TooMuchError
+from tbq.server.sql.watchdog import Watchdog
+from tbq.server.sql.worker_pool import late, too_much
 from tbq.source.inflate import Unpacked
 from tbq.source.origin import stands_for
 
@@ -117,7 +117,7 @@ def examine(message: dict[str, Any], _watchdog: Watchdog) -> bytes:
     """What the doctor finds."""
     from dataclasses import asdict
 
-    from tbq.server.health import findings_of
+    from tbq.server.answers.health import findings_of
 
     # In ASCII, where paths of any bytes are exact.
     return json.dumps([asdict(each) for each in findings_of(message)]).encode()

@@ -1,4 +1,4 @@
-"""Histograms on one grid, precision and recall, statistics of tensors, meshes, graphs as trees, hyperparameters."""
+"""Histograms on one grid, precision and recall, statistics of tensors, meshes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.arrays import without_overflow
-from tbq.columns.codes import values_of
 from tbq.errors import TbqError
 from tbq.kinds.histograms import Histogram, HistogramTable, shared_edges, solid
 from tbq.kinds.tensors import array, corner
-from tbq.server.media import keys, located, rows_at
-from tbq.server.params import NotFoundError
-from tbq.server.runs import hparams_of
-from tbq.server.wire import Answer, frame, json_answer
+from tbq.server.answers.media import keys, located, rows_at
+from tbq.server.http.encoding import Answer, frame, json_answer
+from tbq.server.http.params import NotFoundError
 
 if TYPE_CHECKING:
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
-_CHILDREN = 2000  # of one node that are listed
 _QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
 
@@ -139,112 +136,3 @@ def mesh(log: LiveLog, params: Params) -> Answer:
                 part["error"] = "cannot be decoded"
         parts.append(part)
     return json_answer({"step": table["step"][0].as_py(), "parts": parts})
-
-
-def graph(log: LiveLog, params: Params) -> Answer:
-    """The nodes directly below a name of a graph, with how many there are below each; level by level."""
-    run, under = params.run(log), params.text("under", "")
-    tag = params.optional("tag")
-    tree = log.cache.of("graphs", (run, tag, log.versions.get(run)), lambda: _tree(log, run, tag), limit=4)
-    if tree is None:
-        raise NotFoundError("this run has no graph that can be read")
-    node: dict[str, Any] | None = tree
-    for part in [part for part in under.split("/") if part]:
-        node = node["children"].get(part) if node is not None else None
-    if node is None:
-        raise NotFoundError(f"the graph has no node below {under[:200]!r}")
-    below = sorted(node["children"].items(), key=lambda item: (-item[1]["count"], item[0]))
-    listed = [
-        {
-            "name": name,
-            "path": f"{under.strip('/')}/{name}".strip("/"),
-            "count": child["count"],
-            "leaf": not child["children"],
-            "op": child["op"],
-            "inputs": child["inputs"][:100],
-            "ops": dict(sorted(child["ops"].items(), key=lambda item: -item[1])[:8]),
-        }
-        for name, child in below[:_CHILDREN]
-    ]
-    return json_answer(
-        {"under": under, "count": node["count"], "children": listed, "more": max(len(below) - _CHILDREN, 0)}
-    )
-
-
-def _tree(log: LiveLog, run: str, tag: str | None) -> dict[str, Any] | None:
-    """The nodes of a run's last graph as a tree by the parts of their names."""
-    values = located(log, run, "nodes")
-    table = values.arrow()
-    if tag is None and len(table):
-        tag = values_of(table["tag"])[-1]
-    root = _node()
-    columns = (values_of(table[name]) for name in ("tag", "name", "op", "inputs", "function"))
-    for of_tag, name, op, inputs, function in zip(*columns, strict=True):
-        if of_tag != tag:
-            continue
-        node = root
-        node["count"] += 1
-        parts = [
-            *([f"function {function}"] if function else []),
-            *(part for part in (name or "?").split("/")[:64]),
-        ]
-        for part in parts:
-            node["ops"][op] = node["ops"].get(op, 0) + 1
-            node = node["children"].setdefault(part, _node())
-            node["count"] += 1
-        node["op"], node["inputs"] = op, list(inputs or [])
-    return root if root["count"] else None
-
-
-def _node() -> dict[str, Any]:
-    return {"count": 0, "children": {}, "op": None, "inputs": [], "ops": {}}
-
-
-def hparams(log: LiveLog, _params: Params) -> Answer:
-    """The hyperparameters: their names, types and values by run, and the metrics that experiments name."""
-    rows = log.shown()
-    with log.lock:
-        version = log.version
-        given = {run: hparams_of(log, run) for run in rows}
-        wanted = [run for run in log.hparams if run in log.states]
-    values = {run: dict(each.values) for run, each in given.items() if each}
-    listed = []
-    for name in sorted({name for of_run in values.values() for name in of_run}):
-        there = [of_run[name] for of_run in values.values() if name in of_run]
-        kinds = {
-            "bool" if isinstance(each, bool) else "number" if isinstance(each, float) else "string"
-            for each in there
-        }
-        kind = kinds.pop() if len(kinds) == 1 else "string"
-        listed.append({"name": name, "type": kind, "runs": len(there), "values": len(set(map(str, there)))})
-    return json_answer(
-        {
-            "version": version,
-            "hparams": listed,
-            "metrics": log.cache.of("hparam_metrics", log.version_of(wanted), lambda: _metrics(log, wanted)),
-            "runs": [
-                {
-                    "id": log.id_of(run),
-                    "values": of_run,
-                    "group": given[run].group,
-                    "status": given[run].status,
-                }
-                for run, of_run in values.items()
-            ],
-        }
-    )
-
-
-def _metrics(log: LiveLog, runs: list[str]) -> list[dict[str, Any]]:
-    from tbq.kinds.values import Values
-
-    if not runs:
-        return []
-    result, known = log.follower.store.of_runs("hparams", runs)
-    table = Values(log.follower.reader, "hparam_metrics", result, known, None, "ignore").arrow()
-    metrics: dict[str, dict[str, Any]] = {}
-    columns = (values_of(table[name]) for name in ("group", "name", "display_name", "description"))
-    for group, name, display, description in zip(*columns, strict=True):
-        tag = f"{group}/{name}" if group else name
-        metrics.setdefault(tag, {"tag": tag, "display_name": display, "description": description})
-    return list(metrics.values())

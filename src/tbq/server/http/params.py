@@ -10,8 +10,8 @@ from tbq.arguments import bad
 from tbq.errors import TbqError, UsageError
 
 if TYPE_CHECKING:
-    from tbq.server.children import Job
-    from tbq.server.state import LiveLog
+    from tbq.server.live_log import LiveLog
+    from tbq.server.sql.worker_pool import Job
 
 _LONGEST = 100_000  # characters of a parameter
 

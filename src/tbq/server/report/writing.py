@@ -21,10 +21,10 @@ from tbq.export.target import check_free, output
 from tbq.progress import reporting
 from tbq.query.moments import BANDS
 from tbq.select import Selection
-from tbq.server.embedded import Embedded
-from tbq.server.files import IMPORT, modules, target
-from tbq.server.runs import tag_entry
-from tbq.server.state import LiveLog
+from tbq.server.answers.runs import tag_entry
+from tbq.server.http.page_files import IMPORT, modules, target
+from tbq.server.live_log import LiveLog
+from tbq.server.report.embedded import Embedded
 from tbq.table.smooth import check_weight
 from tbq.text import shell_word
 
@@ -157,7 +157,7 @@ def _commands(
     log: LiveLog, tags: Sequence[str], by: str | None, band: str, smooth: float
 ) -> list[dict[str, str]]:
     """What makes this report and its figures again."""
-    from tbq.server.commands import logdirs
+    from tbq.server.answers.plot_command import logdirs
 
     where = logdirs(log)
     grouped = ["--by", by, "--band", band] if by is not None else []

@@ -16,18 +16,18 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from tbq.server import files
-from tbq.server.children import AT_ONCE, Job
-from tbq.server.guard import HEADERS, Guard, is_local
-from tbq.server.params import BusyError
-from tbq.server.routes import answer, query
-from tbq.server.sending import Outgoing
-from tbq.server.wire import Answer, json_answer
+from tbq.server.http import page_files
+from tbq.server.http.encoding import Answer, json_answer
+from tbq.server.http.guard import HEADERS, Guard, is_local
+from tbq.server.http.params import BusyError
+from tbq.server.http.routes import answer, query
+from tbq.server.http.sending import Outgoing
+from tbq.server.sql.worker_pool import AT_ONCE, Job
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from tbq.server.state import Change, LiveLog
+    from tbq.server.live_log import Change, LiveLog
 
 _SLOW = 4
 _LONGEST_BODY = 500_000
@@ -44,10 +44,10 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
     outgoing = Outgoing()
 
     async def page(request: Request) -> Response:
-        return static_response(outgoing, files.index(), request)
+        return static_response(outgoing, page_files.index(), request)
 
     async def static(request: Request) -> Response:
-        return static_response(outgoing, files.file(request.path_params["path"]), request)
+        return static_response(outgoing, page_files.file(request.path_params["path"]), request)
 
     async def api(request: Request) -> Response:
         path, params = request.path_params["path"], request.query_params.multi_items()

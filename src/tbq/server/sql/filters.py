@@ -15,16 +15,16 @@ from tbq.kinds.hparams import HPARAM
 from tbq.kinds.hparams import column as hparam_column
 from tbq.query.sqlerrors import explain
 from tbq.select import closest
-from tbq.server.children import Job
-from tbq.server.metrics import cells, parsed
-from tbq.server.points import csv_answer
-from tbq.server.runs import hparams_of
-from tbq.server.wire import Answer, json_answer
+from tbq.server.answers.metrics import cells, parsed
+from tbq.server.answers.points import csv_answer
+from tbq.server.hparam_runs import hparams_of
+from tbq.server.http.encoding import Answer, json_answer
+from tbq.server.sql.worker_pool import Job
 from tbq.table.summary import STATS
 
 if TYPE_CHECKING:
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
 _SECONDS = 5.0  # that a filter may take: it computes one value per run
 
@@ -68,7 +68,7 @@ class NoConditionError(QueryError):
 
 def matching(log: LiveLog, where: str, rows: Sequence[str], job: Job) -> tuple[list[int], int]:
     """The places of the runs for which the expression is true, and for how many it is null."""
-    children = log.children
+    children = log.workers
     names = set(json.loads(children.ask(job, "names", where=where).body))
     table = _table(log, names, rows)
     stream = io.BytesIO()

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import iterate_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from tbq.server.params import BusyError
-from tbq.server.wire import Answer
+from tbq.server.http.encoding import Answer
+from tbq.server.http.params import BusyError
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send

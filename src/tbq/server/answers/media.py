@@ -11,15 +11,15 @@ from tbq.columns.codes import values_of
 from tbq.errors import TbqError
 from tbq.kinds import audio as _audio
 from tbq.kinds.values import Values
-from tbq.server.params import NotFoundError
-from tbq.server.points import attachment
-from tbq.server.wire import TEXT, Answer, frame, json_answer, known_by
+from tbq.server.answers.points import attachment
+from tbq.server.http.encoding import TEXT, Answer, frame, json_answer, known_by
+from tbq.server.http.params import NotFoundError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
 KINDS = (
     "images", "audio", "texts", "histograms", "pr_curves", "tensors", "meshes", "graphs", "custom_scalars", "others",

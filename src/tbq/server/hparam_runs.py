@@ -11,7 +11,8 @@ from tbq.kinds.hparam_runs import START, parent, sub_runs
 
 if TYPE_CHECKING:
     from tbq.live.hparams import Hparams
-    from tbq.server.series import Index
+    from tbq.server.live_log import LiveLog
+    from tbq.server.series_index import Index
 
 
 def folds(index: Index, hparams: Mapping[str, Hparams], runs: Collection[str]) -> dict[str, str]:
@@ -36,3 +37,11 @@ def folds(index: Index, hparams: Mapping[str, Hparams], runs: Collection[str]) -
     types = {"run": pa.string(), "tag": pa.string(), "kind": pa.string(), "count": pa.int64()}
     table = pa.table({name: pa.array(rows[name], kind) for name, kind in types.items()})
     return sub_runs(table, runs).folded
+
+
+def hparams_of(log: LiveLog, run: str) -> Hparams | None:
+    """The hyperparameters of a run; if it lacks them, its sub-run's."""
+    if run in log.hparams:
+        return log.hparams[run]
+    sub = next((sub for sub, above in log.folds.items() if above == run), None)
+    return log.hparams.get(sub) if sub is not None else None

@@ -13,15 +13,15 @@ from tbq.kinds.hparams import HPARAM
 from tbq.plot.groups import Groups
 from tbq.query.groups import Grouping, group_runs
 from tbq.query.moments import Moments, merged
-from tbq.server.points import placed, smooth_values
-from tbq.server.runs import hparams_of
-from tbq.server.wire import Answer, json_answer
+from tbq.server.answers.points import placed, smooth_values
+from tbq.server.hparam_runs import hparams_of
+from tbq.server.http.encoding import Answer, json_answer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
     Floats = NDArray[np.float64]
 

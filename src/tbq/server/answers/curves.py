@@ -11,17 +11,17 @@ import numpy as np
 
 from tbq.errors import UsageError
 from tbq.query.moments import BANDS
-from tbq.server.groups import grouped, lines
-from tbq.server.packed import pack
-from tbq.server.points import AXES, axis, having, placed, smooth_values, weight
-from tbq.server.wire import Answer, frame
+from tbq.server.answers.groups import grouped, lines
+from tbq.server.answers.packed_curves import pack
+from tbq.server.answers.points import AXES, axis, having, placed, smooth_values, weight
+from tbq.server.http.encoding import Answer, frame
 from tbq.table.pixels import Columns, columns_of, grid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
     Floats = NDArray[np.float64]
 

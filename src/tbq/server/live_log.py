@@ -13,12 +13,12 @@ from tbq.live.follower import follow
 from tbq.live.listing import Listing
 from tbq.live.polling import Poll, Poller
 from tbq.live.states import STALLED_AFTER, RunState
+from tbq.server.answers.health import Checkup
 from tbq.server.cache import Cache
-from tbq.server.children import AT_ONCE, Children
-from tbq.server.health import Checkup
-from tbq.server.hparams import folds
-from tbq.server.places import places_of, title_of, without_paths
-from tbq.server.series import Index
+from tbq.server.hidden_paths import places_of, title_of, without_paths
+from tbq.server.hparam_runs import folds
+from tbq.server.series_index import Index
+from tbq.server.sql.worker_pool import AT_ONCE, WorkerPool
 from tbq.storage import cache_folder, chosen
 from tbq.text import natural
 
@@ -77,7 +77,7 @@ class LiveLog(Poller):
         self.clock = clock
         self.stalled_after = stalled_after or STALLED_AFTER
         self.cache = Cache()
-        self.children = Children(2 * AT_ONCE + 1)  # queries, filters and the doctor
+        self.workers = WorkerPool(2 * AT_ONCE + 1)  # queries, filters and the doctor
         self.checkup = Checkup(self)
         #: guards everything below; never held while the store is asked
         self.lock = threading.RLock()
@@ -112,7 +112,7 @@ class LiveLog(Poller):
     def close(self) -> None:
         """Stop, end the other processes, and forget everything."""
         self._ended.set()
-        self.children.close()
+        self.workers.close()
         self.stop()
         self.follower.close()
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
-from tbq.server.curves import LOGS
-from tbq.server.points import TAG, axis, weight
-from tbq.server.wire import TEXT, Answer
+from tbq.server.answers.curves import LOGS
+from tbq.server.answers.points import TAG, axis, weight
+from tbq.server.http.encoding import TEXT, Answer
 from tbq.text import shell_word
 
 if TYPE_CHECKING:
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
 _MOST_RUNS = 100
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.plot.colours import colours, print_colours
 from tbq.roles import better, role, split
-from tbq.server.wire import Answer, json_answer
+from tbq.server.hparam_runs import hparams_of
+from tbq.server.http.encoding import Answer, json_answer
 
 if TYPE_CHECKING:
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
 
 def state(log: LiveLog, _params: Params) -> Answer:
@@ -74,14 +75,6 @@ def _entry(
         "hparams": dict(given.values) if given else {},
         "colours": chosen[run],
     }
-
-
-def hparams_of(log: LiveLog, run: str) -> Any:
-    """The hyperparameters of a run: its own, or those of the sub-run that belongs to it."""
-    if run in log.hparams:
-        return log.hparams[run]
-    sub = next((sub for sub, above in log.folds.items() if above == run), None)
-    return log.hparams.get(sub) if sub is not None else None
 
 
 def run_colours(log: LiveLog) -> dict[str, tuple[str, str]]:

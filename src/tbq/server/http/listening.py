@@ -17,14 +17,14 @@ import uvicorn
 from anyio import to_thread
 
 from tbq.errors import SourceError
-from tbq.server.app import make_app
-from tbq.server.sending import patient
+from tbq.server.http.app import make_app
+from tbq.server.http.sending import patient
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from tbq.server.guard import Guard
-    from tbq.server.state import LiveLog
+    from tbq.server.http.guard import Guard
+    from tbq.server.live_log import LiveLog
 
 _THREADS = 8  # that answer requests
 _TRIES = 100  # ports after the one that was asked for

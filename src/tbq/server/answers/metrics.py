@@ -13,17 +13,17 @@ import numpy as np
 from tbq.arguments import bad
 from tbq.errors import UsageError
 from tbq.roles import best_of
-from tbq.server.params import TooMuchError
-from tbq.server.points import table
-from tbq.server.wire import Answer, frame
+from tbq.server.answers.points import table
+from tbq.server.http.encoding import Answer, frame
+from tbq.server.http.params import TooMuchError
 from tbq.table.summary import STATS, statistics
 from tbq.text import is_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
     Column = dict[str, tuple[int, float | None]]  # by run: its version, and the value in it
 

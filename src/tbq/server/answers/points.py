@@ -14,15 +14,15 @@ from tbq._core import float_text
 from tbq.errors import UsageError
 from tbq.live.listing import Points
 from tbq.plot.along import along, axis_of
-from tbq.server.params import NotFoundError, TooMuchError
-from tbq.server.wire import CSV, Answer, json_answer
+from tbq.server.http.encoding import CSV, Answer, json_answer
+from tbq.server.http.params import NotFoundError, TooMuchError
 from tbq.table.smooth import smoothed_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.server.params import Params
-    from tbq.server.state import LiveLog
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
 
 AXES = ("step", "relative", "wall")
 TAG = "tag:"
