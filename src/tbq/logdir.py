@@ -639,7 +639,7 @@ class LogDir:
         >>> log.report("report.html", tag="val/*", by="hparam.lr", title="Learning rates")
         'report.html'
         """
-        from tbq.server.report import write_report
+        from tbq.server.report.writing import write_report
 
         return write_report(
             self._reader, path, title=title, text=text, tag=tag, run=run, steps=steps, by=by, band=band,

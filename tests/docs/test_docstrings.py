@@ -26,7 +26,8 @@ ROOT = Path(tbq.__file__).parent
 OTHERS = ("results", "rewriting", "write")
 PARTS = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "plot", "dashboard", "cli",
-    "diagnosis", "compat", "tensorboard", "server", "lake", "live",
+    "diagnosis",
+    "compat", "tensorboard", "server", "lake", "live",
 )  # fmt: skip
 #: What they show runs until somebody stops it; tests of their own start it.
 UNTIL_INTERRUPTED = ("tbq.tensorboard", "tbq.server", "tbq.dashboard")

@@ -276,6 +276,6 @@ def test_a_value_that_cannot_be_sent_is_not_shown(key: str, value: str, web: Web
     "path", ["https://host/runs?sig=hunter2", "x:https://host/runs?sig=a/hunter2", "https://hunter2@host"]
 )
 def test_the_title_of_a_page_shows_no_secret(path: str) -> None:
-    from tbq.server.places import places_of, title_of, without_paths
+    from tbq.server.hidden_paths import places_of, title_of, without_paths
 
     clean(title_of([path]), without_paths(f"{path}: cannot be read", places_of([path])))

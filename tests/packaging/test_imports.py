@@ -65,7 +65,7 @@ def test_a_command_imports_what_it_needs(
     modules = imported(*given)
     assert not {name for name in HEAVY if name not in needs} & modules
     assert {name.split(".")[1] for name in modules if name.startswith("tbq.")}.isdisjoint(
-        {"write", "results", "rewrite"} - ({"doctor"} if args[0] == "doctor" else set())
+        {"write", "results", "rewriting"}
     )
     if args[0] != "doctor":
         assert "tbq.diagnosis" not in modules
@@ -75,18 +75,9 @@ def test_a_command_imports_what_it_needs(
 
 #: What later stages each of the other commands needs, and which libraries beside numpy and pyarrow.
 STAGES = {
-    "board",
-    "compat",
-    "doctor",
-    "lake",
-    "live",
-    "plot",
-    "results",
-    "rewrite",
-    "serve",
-    "watch",
+    "compat", "dashboard", "diagnosis", "lake", "live", "plot", "results", "rewriting", "server", "tensorboard",
     "write",
-}
+}  # fmt: skip
 OTHERS = [
     (("demo", "x.runs"), {"write"}, set()),
     (("media", "RUNS", "-o", "x.media"), set(), set()),
@@ -94,8 +85,8 @@ OTHERS = [
     (("follow", "RUNS", "--idle", "0", "--from", "start"), {"live"}, set()),
     (("plot", "RUNS", "--tag", "lr"), {"live", "plot"}, {"rich"}),
     (("plot", "RUNS", "--tag", "lr", "-o", "x.svg"), {"live", "plot"}, {"matplotlib", "PIL", "unittest"}),
-    (("report", "RUNS", "-o", "x.html"), {"doctor", "live", "plot", "serve"}, {"PIL"}),
-    (("rewrite", "RUNS", "-o", "x.new"), {"rewrite"}, set()),
+    (("report", "RUNS", "-o", "x.html"), {"diagnosis", "live", "plot", "server"}, {"PIL"}),
+    (("rewrite", "RUNS", "-o", "x.new"), {"rewriting"}, set()),
     (("weights", "MODEL"), {"results"}, set()),
     (("weights", "MODEL", "--elements", "-o", "x.csv"), {"results"}, set()),
     (("predictions", "OUTPUTS"), {"plot", "results"}, set()),

@@ -22,7 +22,8 @@ GROUND = (
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "live", "plot", "dashboard",
     "diagnosis", "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir",
-    "lake", "opening", "ray", "cli",
+    "lake",
+    "opening", "ray", "cli",
 )  # fmt: skip
 
 #: A table has layouts and pictures; their modules come later, because they need more than tables.

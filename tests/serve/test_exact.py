@@ -11,8 +11,8 @@ import pytest
 from served import Asked, strict
 
 import tbq
-from tbq.server.embedded import written
-from tbq.server.wire import frame, to_json
+from tbq.server.http.encoding import frame, to_json
+from tbq.server.report.embedded import written
 
 FAR = 2**60 + 1
 VALUES = {

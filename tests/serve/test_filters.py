@@ -12,10 +12,10 @@ import pytest
 from served import Asked
 
 import tbq
-from tbq.server.app import make_app
-from tbq.server.children import Children, Job
-from tbq.server.guard import Guard
-from tbq.server.routes import answer
+from tbq.server.http.app import make_app
+from tbq.server.http.guard import Guard
+from tbq.server.http.routes import answer
+from tbq.server.sql.worker_pool import Job
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_runs_without_a_value_are_counted(few: Asked) -> None:
 )
 def test_a_filter_leaves_nothing_in_its_process(few: Asked, text: str) -> None:
     few.json("filter", 400, where=text)
-    children = Children.of(few.log)
+    children = few.log.workers
     assert few.json("filter", where="run = 'odd'")["ids"] == [few.id("odd")]
     assert len(children._all) <= 2
 
@@ -140,7 +140,7 @@ def test_a_filter_leaves_nothing_in_its_process(few: Asked, text: str) -> None:
 @pytest.mark.long
 def test_slow_filters_of_closed_pages_are_ended(few: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each would take an hour, and is let: these end since their pages have gone, those that wait among them."""
-    monkeypatch.setattr(importlib.import_module("tbq.server.filters"), "_SECONDS", 3600.0)
+    monkeypatch.setattr(importlib.import_module("tbq.server.sql.filters"), "_SECONDS", 3600.0)
     app = make_app(few.log, Guard("127.0.0.1", None))
     running = asyncio.Event()
 
@@ -168,7 +168,7 @@ def test_slow_filters_of_closed_pages_are_ended(few: Asked, monkeypatch: pytest.
         slow = "levenshtein(repeat('a', 3000000), repeat(run, 600000)) > 3 or step = "
         closed = [asyncio.ensure_future(page(f"{slow}{n}", True)) for n in range(6)]
         async with asyncio.timeout(120):
-            while len(Children.of(few.log)._all) - len(Children.of(few.log)._idle) < 2:
+            while len(few.log.workers._all) - len(few.log.workers._idle) < 2:
                 await asyncio.sleep(0.05)
         stays = asyncio.ensure_future(page("step > 0", False))
         running.set()

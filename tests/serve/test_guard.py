@@ -6,8 +6,8 @@ import pytest
 from served import Asked
 from starlette.testclient import TestClient
 
-from tbq.server.app import make_app
-from tbq.server.guard import Guard
+from tbq.server.http.app import make_app
+from tbq.server.http.guard import Guard
 
 TOKEN = 'a; "b"=c %41'  # nothing that fits into a cookie as it is
 FOREIGN = [

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from served import Asked, strict, unframed
 
 import tbq
-from tbq.server.children import Job
-from tbq.server.routes import ROUTES
-from tbq.server.routes import query as run_sql
-from tbq.server.wire import FRAME, to_json
+from tbq.server.http.encoding import FRAME, to_json
+from tbq.server.http.routes import ROUTES
+from tbq.server.http.routes import query as run_sql
+from tbq.server.sql.worker_pool import Job
 
 NAMES = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a'b\"c", "line\nbreak", "tab\there", "nul\x01",
@@ -248,13 +248,14 @@ def test_an_error_of_a_filter_shows_the_filter_alone(odd: Asked) -> None:
 
 def test_columns_that_were_asked_for_are_forgotten(odd: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """at:STEP alone makes as many columns as there are numbers."""
-    module = importlib.import_module("tbq.server.metrics")
+    module = importlib.import_module("tbq.server.answers.metrics")
     monkeypatch.setattr(module, "_KEPT", 20)
     for step in range(0, 200, 10):
         asked = [["shared", f"at:{number}"] for number in range(step, step + 10)]
         odd.frame("metrics", columns=json.dumps([*asked, ["shared", "min"]]))
-    kept = odd.log.caches["metrics"]
-    assert sum(map(len, kept.values())) <= 20 and ("shared", "min") in kept
+    kept = [odd.log.cache.get("metrics", ("shared", f"at:{step}")) for step in range(200)]
+    assert sum(len(column) for column in kept if column) <= 20
+    assert odd.log.cache.get("metrics", ("shared", "min"))
 
 
 SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'

@@ -19,10 +19,10 @@ from starlette.testclient import TestClient
 
 import tbq
 from tbq.errors import UsageError
-from tbq.server import children, sql
-from tbq.server.app import make_app
-from tbq.server.children import Job
-from tbq.server.guard import Guard
+from tbq.server.http.app import make_app
+from tbq.server.http.guard import Guard
+from tbq.server.sql.queries import run_query
+from tbq.server.sql.worker_pool import Job
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_sql_wants_a_query(client: TestClient, body: bytes) -> None:
 
 
 def test_a_query_that_runs_for_ever_is_stopped(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.import_module("tbq.server.app"), "Job", lambda: Job(0.3))
+    monkeypatch.setattr(importlib.import_module("tbq.server.http.app"), "Job", lambda: Job(0.3))
     reply = ask_sql(client, "select count(*) from range(100000000000000) a, range(1000000) b")
     assert reply.status_code == 400 and "stopped" in reply.json()["error"]
     reply = ask_sql(client, "select list(i) from range(10000000000) t(i)")
@@ -246,15 +246,13 @@ def test_a_query_that_runs_for_ever_is_stopped(client: TestClient, monkeypatch: 
 
 
 def test_a_query_that_nobody_waits_for_is_stopped(asked: Asked) -> None:
-    sql.run_query(asked.log, "select 1", 10, Job())  # its process is there
+    run_query(asked.log, "select 1", 10, Job())  # its process is there
     job = Job(60)
     ended = threading.Event()
 
     def ask() -> None:
         with pytest.raises(Exception, match=r"(?i)interrupt"):
-            sql.run_query(
-                asked.log, "select count(*) from range(100000000000000) a, range(1000000) b", 10, job
-            )
+            run_query(asked.log, "select count(*) from range(100000000000000) a, range(1000000) b", 10, job)
         ended.set()
 
     thread = threading.Thread(target=ask, daemon=True)
@@ -266,11 +264,11 @@ def test_a_query_that_nobody_waits_for_is_stopped(asked: Asked) -> None:
 
 
 def test_queries_wait_for_each_other(asked: Asked) -> None:
-    slots = children.Children.of(asked.log)._slots
+    slots = asked.log.workers._slots
     taken = list(iter(lambda: slots.acquire(blocking=False), False))
     try:
         with pytest.raises(Exception, match="too many queries"):
-            sql.run_query(asked.log, "select 1", 10, Job(0.01))
+            run_query(asked.log, "select 1", 10, Job(0.01))
     finally:
         slots.release(len(taken))
 
@@ -284,7 +282,7 @@ def test_packed_curves_travel_small(asked: Asked) -> None:
 
 def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     """The query would take years, and the watchdog lets it: this ends since the browser has gone."""
-    monkeypatch.setattr(importlib.import_module("tbq.server.app"), "Job", lambda: Job(3600))
+    monkeypatch.setattr(importlib.import_module("tbq.server.http.app"), "Job", lambda: Job(3600))
     app = make_app(asked.log, Guard("127.0.0.1", None))
     body = b'{"query": "select count(*) from range(100000000000000) a, range(1000000) b"}'
     messages = [{"type": "http.request", "body": body, "more_body": False}]

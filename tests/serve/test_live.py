@@ -14,7 +14,7 @@ import pytest
 from served import Asked
 
 import tbq
-from tbq.server.state import Change, LiveLog
+from tbq.server.live_log import Change, LiveLog
 
 # Writers that begin where others were.
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
@@ -27,10 +27,9 @@ def write(path: Path, values: list[float], first: int = 0, tag: str = "loss") ->
 
 
 def looked(asked: Asked) -> None:
-    """Look until what is on the disk now has been seen."""
-    for _ in range(3):
-        asked.log.look()
-        time.sleep(0.02)
+    """Poll until what is on the disk now has been read."""
+    while asked.log.poll().left:
+        pass
 
 
 def values(asked: Asked, run: str, tag: str = "loss") -> list[float]:
@@ -121,7 +120,6 @@ def test_a_run_that_stalls_is_told_of(tmp_path: Path) -> None:
     looked(asked)
     assert asked.json("runs")["runs"][0]["state"] == "running"
     now[0] += 100
-    asked.log._states_due = 0
     looked(asked)
     assert asked.json("runs")["runs"][0]["state"] == "stalled"
     assert [change.runs for change in told][-1] == [0]
@@ -158,7 +156,7 @@ def test_what_a_look_found_is_shown_though_the_rest_of_it_failed(
 ) -> None:
     write(tmp_path / "a", [1.0])
     log = LiveLog(tmp_path)
-    log.look()
+    log.poll()
     write(tmp_path / "a", [2.0], first=7)
 
     def fail(_runs: Any) -> Any:
@@ -167,8 +165,8 @@ def test_what_a_look_found_is_shown_though_the_rest_of_it_failed(
     with monkeypatch.context() as patched:
         patched.setattr(log.view, "latest", fail)
         with pytest.raises(OSError, match="went away"):
-            log.look()
-    assert log.look()
+            log.poll()
+    assert log.poll().changed
     assert log.states["a"].step == 7
     log.close()
 
@@ -222,7 +220,7 @@ def test_many_ask_while_the_log_grows(tmp_path: Path) -> None:
 
 def test_events_of_a_page(tmp_path: Path) -> None:
     """One message at the start, one after each change; the listener is gone after the page."""
-    from tbq.server.app import _events
+    from tbq.server.http.app import _events
 
     write(tmp_path / "a", [1.0])
     asked = Asked(tmp_path)

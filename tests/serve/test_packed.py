@@ -10,8 +10,8 @@ import pytest
 from served import Asked, unpack
 
 import tbq
-from tbq.server.packed import pack
-from tbq.server.wire import frame
+from tbq.server.answers.packed_curves import pack
+from tbq.server.http.encoding import frame
 
 _SHAPE = (12, 200)
 

@@ -9,9 +9,9 @@ import pytest
 from served import Asked, unframed
 
 import tbq
-from tbq.server.children import Job
-from tbq.server.places import places_of, without_paths
-from tbq.server.sql import run_query
+from tbq.server.hidden_paths import places_of, without_paths
+from tbq.server.sql.queries import run_query
+from tbq.server.sql.worker_pool import Job
 
 TEXT = "/var/log/x: got a/b, see https://example.org/a/b; 1/2"
 

@@ -150,7 +150,7 @@ def test_wrong_usage(demo: Path, args: list[str]) -> None:
 
 def test_nothing_waits_for_the_browser_to_confirm_what_came_before() -> None:
     """Headers and body are two writes; without TCP_NODELAY the second waits 40 ms for the first."""
-    from tbq.server.server import Listening
+    from tbq.server.http.listening import Listening
 
     async def look() -> int:
         found: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -18,8 +18,8 @@ from served import strict, unframed
 
 import tbq
 from tbq.errors import OutputError, SelectionError, UsageError
-from tbq.server.embedded import Embedded, address
-from tbq.server.state import LiveLog
+from tbq.server.live_log import LiveLog
+from tbq.server.report.embedded import Embedded, address
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 

@@ -28,7 +28,7 @@ TAGS: dict[str, list[str | None]] = json.loads((RULES / "tags.json").read_text("
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page's modules, as node takes them."""
     folder = tmp_path_factory.mktemp("page")
-    shutil.copytree(Path(tbq.__file__).parent / "serve" / "static", folder / "static")
+    shutil.copytree(Path(tbq.__file__).parent / "server" / "static", folder / "static")
     (folder / "package.json").write_text('{"type": "module"}')
     return folder / "static"
 

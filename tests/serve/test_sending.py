@@ -14,12 +14,12 @@ from served import Asked
 from starlette.testclient import TestClient
 
 import tbq
-from tbq.server import sending
-from tbq.server.app import make_app
-from tbq.server.children import Child, Job
-from tbq.server.guard import Guard
-from tbq.server.health import Checkup
-from tbq.server.wire import Answer
+from tbq.server.answers.health import Checkup
+from tbq.server.http import sending
+from tbq.server.http.app import make_app
+from tbq.server.http.encoding import Answer
+from tbq.server.http.guard import Guard
+from tbq.server.sql.worker_pool import Job, Worker
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_long_file_is_made_part_by_part_and_is_the_same(
     assert plain.content == b"".join(parts) and plain.content.count(b"\n") == 60_001
     packed = client(long).get("/api/points?tag=loss", headers={"accept-encoding": "gzip"})
     assert packed.headers["content-encoding"] == "gzip" and packed.content == plain.content
-    monkeypatch.setattr(importlib.import_module("tbq.server.points"), "_AT_ONCE", 10**9)
+    monkeypatch.setattr(importlib.import_module("tbq.server.answers.points"), "_AT_ONCE", 10**9)
     assert long.answer("points", tag="loss").body == plain.content
 
 
@@ -158,10 +158,10 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
         importlib.import_module("tbq.diagnosis"), "doctor", lambda *_, **__: pytest.fail("it runs here")
     )
     reply = asked.json("health", wait=1)
-    checkup = Checkup.of(asked.log)
+    checkup = asked.log.checkup
     assert checkup.failure is None and not reply["running"]
     assert checkup.findings == here.findings and len(here.findings) == len(reply["findings"]) > 0
-    children = asked.log.caches["children"]
+    children = asked.log.workers
     assert not children._all and not children._idle
     asked.log.close()
 
@@ -169,8 +169,8 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
 def test_a_check_whose_process_ends_says_what_ended(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody asked a query."""
     asked = Asked(demo)
-    checkup = Checkup.of(asked.log)
-    monkeypatch.setattr(importlib.import_module("tbq.server.children").sys, "executable", "/bin/false")
+    checkup = asked.log.checkup
+    monkeypatch.setattr(importlib.import_module("tbq.server.sql.worker_pool").sys, "executable", "/bin/false")
     checkup.examine(Job(60))
     assert checkup.failure == "the check of the log ended the process that ran it"
     assert asked.json("health")["failure"] == checkup.failure
@@ -181,7 +181,7 @@ def test_the_end_of_a_process_does_not_concern_the_next_question() -> None:
     """A process that kept much memory is ended after its answer; a filter asks two questions in one job."""
     job, wanted = Job(60), {"call": "tables", "seconds": 60, "memory": 10**10}
     for _ in range(2):
-        child = Child()
+        child = Worker()
         assert child.ask(job, wanted).body
         child.end()
         child._listener.join(60)

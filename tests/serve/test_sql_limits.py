@@ -25,9 +25,9 @@ from served import Asked, Served, unframed
 
 import tbq
 from tbq.errors import TbqError
-from tbq.server import children, filters, sql
-from tbq.server.children import Children, Job
-from tbq.server.memory import MemoryLimit, resident
+from tbq.server.sql import filters, queries, worker_pool
+from tbq.server.sql.memory_limit import MemoryLimit, resident
+from tbq.server.sql.worker_pool import Job
 
 pytestmark = pytest.mark.long
 
@@ -52,13 +52,13 @@ HOSTILE = [
 def quick(asked: Asked) -> Iterator[Asked]:
     """A log whose queries have half a second to end after they were asked to."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(children, "_GRACE", 0.5)
+    patch.setattr(worker_pool, "_GRACE", 0.5)
     yield asked
     patch.undo()
 
 
 def ask(asked: Asked, query: str, job: Job | None = None, limit: int = 10) -> tuple[dict[str, Any], Any]:
-    return unframed(sql.run_query(asked.log, query, limit, job or Job()).body)
+    return unframed(queries.run_query(asked.log, query, limit, job or Job()).body)
 
 
 @pytest.mark.parametrize("query", HOSTILE)
@@ -82,8 +82,8 @@ def test_a_hostile_filter_ends(quick: Asked, monkeypatch: pytest.MonkeyPatch, qu
 
 
 def test_a_query_that_takes_too_much_memory_says_so(quick: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(children, "MEMORY", 150_000_000)
-    monkeypatch.setattr(children, "OF_ROW", 0)
+    monkeypatch.setattr(worker_pool, "MEMORY", 150_000_000)
+    monkeypatch.setattr(worker_pool, "OF_ROW", 0)
     for query in ("select length(repeat('x', 900000000))", "select list(a.range) from range(500000000) a"):
         with pytest.raises(TbqError, match="too much memory"):
             ask(quick, query, Job(30))
@@ -92,7 +92,7 @@ def test_a_query_that_takes_too_much_memory_says_so(quick: Asked, monkeypatch: p
 def test_memory_that_nobody_refused_ends_the_process() -> None:
     """macOS and Windows refuse nothing: the watching thread is what is left."""
     code = (
-        "from tbq.server import memory as m; import time\n"
+        "from tbq.server.sql import memory_limit as m; import time\n"
         "m._refuse = lambda more: None\n"
         "with m.Held(50_000_000):\n    held = bytes(bytearray(b'x') * 200_000_000)\n    time.sleep(60)\n"
     )
@@ -103,7 +103,7 @@ def test_memory_that_nobody_refused_ends_the_process() -> None:
 
 def test_the_same_process_answers_again_and_again(asked: Asked) -> None:
     ask(asked, "select 1")
-    pool = Children.of(asked.log)
+    pool = asked.log.workers
     before = {child.process.pid for child in pool._idle}
     for number in range(5):
         assert ask(asked, f"select {number}")[1]["0"].tolist() == [number]
@@ -114,7 +114,7 @@ def test_the_same_process_answers_again_and_again(asked: Asked) -> None:
 
 def test_a_process_that_was_killed_is_replaced(asked: Asked) -> None:
     ask(asked, "select 1")
-    for child in Children.of(asked.log)._idle:
+    for child in asked.log.workers._idle:
         child.process.kill()
         child.process.wait()
     assert ask(asked, "select 2")[1]["0"].tolist() == [2]
@@ -128,7 +128,7 @@ def test_a_query_that_nobody_waits_for_does_not_begin(asked: Asked) -> None:
 
 
 def test_a_process_that_ended_before_it_was_asked(demo: Path) -> None:
-    child = children.Child()
+    child = worker_pool.Worker()
     child.process.kill()
     assert child._ready.wait(60)
     with pytest.raises(TbqError, match="ended the process"):
@@ -150,7 +150,7 @@ def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytes
     before = set(place.iterdir())
     for killed in (True, False):
         assert ask(made, "select value from scalars")[1]["0"].tolist() == [1.0]
-        (child,) = Children.of(made.log)._all
+        (child,) = made.log.workers._all
         assert [each for each in set(place.iterdir()) - before if any(each.glob("**/1"))]
         if killed:
             child.process.kill()
@@ -163,7 +163,7 @@ def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGSTOP")
 def test_a_process_that_was_stopped_and_takes_no_message(quick: Asked) -> None:
     """A question longer than a pipe holds, as that of a log of some hundred runs, is not written for ever."""
-    child = children.Child()
+    child = worker_pool.Worker()
     assert child._ready.wait(60)
     os.kill(child.process.pid, signal.SIGSTOP)
     caught: list[BaseException] = []
@@ -203,7 +203,7 @@ def test_numbers_that_json_does_not_have(asked: Asked) -> None:
 def test_a_process_that_cannot_be_started(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Asked(demo)
     for program, words in ((str(demo / "nothing"), "cannot be started"), ("/bin/false", "ended the process")):
-        monkeypatch.setattr(children.sys, "executable", program)
+        monkeypatch.setattr(worker_pool.sys, "executable", program)
         with pytest.raises(TbqError, match=words):
             ask(made, "select 1")
     monkeypatch.undo()
@@ -214,7 +214,7 @@ def test_a_process_that_cannot_be_started(demo: Path, monkeypatch: pytest.Monkey
 def test_processes_end_with_the_log(demo: Path) -> None:
     made = Asked(demo)
     ask(made, "select 1")
-    processes = [child.process for child in Children.of(made.log)._all]
+    processes = [child.process for child in made.log.workers._all]
     made.log.close()
     assert processes and all(process.poll() is not None for process in processes)
     with pytest.raises(TbqError):

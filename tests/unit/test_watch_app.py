@@ -15,9 +15,10 @@ from textual.pilot import Pilot
 
 import tbq
 from tbq.dashboard.app import WatchApp
-from tbq.dashboard.feed import Feed, FeedUpdate
+from tbq.dashboard.feed import Feed
 from tbq.dashboard.model import Model
 from tbq.dashboard.widgets import CardPane, Pane, RunPane
+from tbq.live.polling import Poll
 from tbq.plot.cells import plain
 
 PATIENCE = 600  # times a tenth of a second
@@ -255,7 +256,7 @@ def test_news_that_come_while_the_app_ends(app: WatchApp) -> None:
     async def script(app: WatchApp, pilot: Pilot[None]) -> None:
         await until(pilot, lambda: drawn(app))
         await app.screen.remove_children()
-        app._take(FeedUpdate())
+        app._take(Poll())
         app._tick()
 
     play(app, script)

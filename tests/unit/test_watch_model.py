@@ -7,9 +7,10 @@ import math
 import pytest
 
 from tbq.dashboard import screen
-from tbq.dashboard.feed import FeedUpdate
 from tbq.dashboard.model import SMOOTHS, SORTS, Model, chosen
 from tbq.dashboard.runs import ShownRun
+from tbq.live.hparams import Hparams
+from tbq.live.polling import Poll
 from tbq.live.view import LatestOfRun, LatestOfSeries
 from tbq.plot.cells import plain
 from tbq.plot.colours import PALETTE, colours
@@ -30,7 +31,7 @@ def latest(*of_run: LatestOfSeries, ended: float = NOW) -> LatestOfRun:
 
 def model(**runs: LatestOfRun) -> Model:
     made = Model("runs", clock=lambda: NOW)
-    made.take(FeedUpdate(tuple(runs), runs))
+    made.take(Poll(tuple(runs), runs))
     return made
 
 
@@ -52,29 +53,29 @@ def model(**runs: LatestOfRun) -> Model:
     ],
 )
 def test_state_of_a_run(age: float, status: str | None, value: float, state: str) -> None:
-    run = ShownRun("a", status=status)
-    run.update(latest(series(value=value, wall=NOW - age), ended=NOW - age), NOW, first=True)
+    run = ShownRun("a")
+    run.update(latest(series(value=value, wall=NOW - age), ended=NOW - age), Hparams(status=status), NOW)
     assert run.state(NOW) == state
 
 
 def test_a_run_that_grows_is_running_whatever_its_clock_says() -> None:
     run = ShownRun("a")
-    run.update(latest(series(wall=NOW - 90_000), ended=NOW - 90_000), NOW, first=True)
+    run.update(latest(series(wall=NOW - 90_000), ended=NOW - 90_000), None, NOW)
     assert run.state(NOW) == "finished"
-    run.update(latest(series(step=101, wall=NOW - 89_990), ended=NOW - 89_990), NOW, first=False)
+    run.update(latest(series(step=101, wall=NOW - 89_990), ended=NOW - 89_990), None, NOW)
     assert run.state(NOW) == "running"
     assert run.state(NOW + 1000) == "stalled"
 
 
 def test_a_clock_far_ahead_does_not_run_for_ever() -> None:
     run = ShownRun("a")
-    run.update(latest(series(wall=NOW + 1e6), ended=NOW + 1e6), NOW, first=True)
+    run.update(latest(series(wall=NOW + 1e6), ended=NOW + 1e6), None, NOW)
     assert [run.state(NOW + age) for age in (0, 300, 4000)] == ["running", "stalled", "finished"]
 
 
 def test_rate_and_step() -> None:
     run = ShownRun("a")
-    run.update(latest(series(), series("val", step=7)), NOW, first=True)
+    run.update(latest(series(), series("val", step=7)), None, NOW)
     assert (run.step, run.rate, run.pause) == (100, 0.1, 10.0)
 
 
@@ -110,7 +111,7 @@ def test_sorting_runs() -> None:
 
 def test_runs_are_listed_before_they_are_read() -> None:
     made = Model("runs", clock=lambda: NOW)
-    made.take(FeedUpdate(("a", "b"), {}, left=5_000_000))
+    made.take(Poll(("a", "b"), left=5_000_000, is_backlog=True))
     assert (made.listed, made.states, made.loaded) == (["a", "b"], {}, False)
     assert "reading 5.0 MB" in plain([screen.header(made, 120)])
     assert "· b" in plain(screen.run_list(made, 40, 3, 0))
@@ -120,13 +121,13 @@ def test_runs_are_listed_before_they_are_read() -> None:
         assert made.listed == ["a", "b"]
     made.sort = "name"
     old = latest(series("m", wall=NOW - 9e4), ended=NOW - 9e4)
-    made.take(FeedUpdate(("a", "b"), {"b": old}, left=2_000_000))
+    made.take(Poll(("a", "b"), {"b": old}, left=2_000_000, is_backlog=True))
     assert (made.states, made.tag) == ({"b": "finished"}, "m")
     both = latest(series("loss", wall=NOW - 9e4), series("m", wall=NOW - 9e4), ended=NOW - 9e4)
-    made.take(FeedUpdate(("a", "b"), {"a": both, "b": both}))
+    made.take(Poll(("a", "b"), {"a": both, "b": both}, is_backlog=True))
     assert made.states == {"a": "finished", "b": "finished"}, "what was there before is not seen to grow"
     assert (made.tag, made.loaded, made.left) == ("loss", True, 0), "nothing was chosen yet"
-    made.take(FeedUpdate(("a", "b"), {"b": both}))
+    made.take(Poll(("a", "b"), {"b": both}))
     assert made.states == {"a": "finished", "b": "running"}
 
 
@@ -134,11 +135,11 @@ def test_selection_survives_news_and_ends_with_its_run() -> None:
     made = model(a=latest(series()), b=latest(series()), c=latest(series()))
     made.move_run(1)
     made.hide()
-    made.take(FeedUpdate(("a", "b", "c", "d"), {"d": latest(series())}))
+    made.take(Poll(("a", "b", "c", "d"), {"d": latest(series())}))
     assert (made.run, made.hidden) == ("b", {"b"})
-    made.take(FeedUpdate(("a", "c"), {}))
+    made.take(Poll(("a", "c"), {}))
     assert (made.run, made.hidden, made.listed) == ("a", set(), ["a", "c"])
-    made.take(FeedUpdate((), {}, exists=False))
+    made.take(Poll((), {}, exists=False))
     assert (made.run, made.tag, made.cards, made.exists) == (None, None, [], False)
 
 
@@ -175,7 +176,7 @@ def test_comparing_two_runs() -> None:
     made.move_run(2)
     made.compare()
     assert (made.drawn, made.curves_of("loss")) == (["a", "c"], ["a", "c"])
-    made.take(FeedUpdate(("a", "b"), {}))
+    made.take(Poll(("a", "b"), {}))
     assert made.drawn == ["a", "b"]  # one of the two is gone
     made.comparing = ["a", "b"]
     made.compare()

@@ -15,11 +15,12 @@ from textual.widgets import Input
 
 from tbq.dashboard import screen
 from tbq.dashboard.cards import card, want_of
-from tbq.dashboard.feed import Feed, FeedMessage, FeedUpdate, Picture
+from tbq.dashboard.feed import Feed, FeedMessage, Picture
 from tbq.dashboard.graphics import Graphics
 from tbq.dashboard.keys import KEYS
 from tbq.dashboard.model import Model
 from tbq.dashboard.widgets import CardPane, Pane, RunPane
+from tbq.live.polling import Poll
 from tbq.plot.cells import Line, Span
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class WatchApp(App[None]):
         model.plain = self.no_color
         self.feed = feed
         self.pictures: dict[tuple[str, str], Picture] = {}
-        self.failure: BaseException | None = None
+        self.failure: Exception | None = None
         self._filtering: tuple[str, str] | None = None  # what is filtered, and the previous filter
         self._over: str | None = None
         self._built = False
@@ -116,11 +117,11 @@ class WatchApp(App[None]):
             self.call_later(self._take, what)
 
     def _take(self, what: FeedMessage) -> None:
-        if isinstance(what, BaseException):
+        if isinstance(what, Exception):
             self.failure = what
             self.exit(return_code=1)
             return
-        if isinstance(what, FeedUpdate):
+        if isinstance(what, Poll):
             self.model.take(what)
         else:
             for picture in what:

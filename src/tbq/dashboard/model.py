@@ -17,7 +17,7 @@ from tbq.problems import Problem
 from tbq.select import Selection
 
 if TYPE_CHECKING:
-    from tbq.dashboard.feed import FeedUpdate
+    from tbq.live.polling import Poll
 
 Kind = Literal["scalars", "images", "texts", "histograms"]
 KINDS: tuple[Kind, ...] = ("scalars", "images", "texts", "histograms")
@@ -75,23 +75,20 @@ class Model:
         if self.sort in ("state", "recent"):
             self.__dict__.pop("listed", None)
 
-    def take(self, update: FeedUpdate) -> None:
+    def take(self, poll: Poll) -> None:
         """Apply the result of a poll."""
         now = self.clock()
-        late = bool(self.left or update.left)  # these rows existed before
-        for name, latest in update.latest.items():
+        for name, latest in poll.latest.items():
             run = self.runs.setdefault(name, ShownRun(name))
-            run.update(latest, now, late or not run.is_read)  # a new directory may hold old rows
-        for name, status in update.statuses.items():
-            self.runs[name].status = status
-        self.runs = {name: self.runs.get(name) or ShownRun(name) for name in update.runs}
-        self.problems += update.problems
-        self.exists = update.exists
-        self.left = update.left
-        self.loaded = self.loaded or not update.left
+            run.update(latest, poll.hparams.get(name), now, poll.is_backlog)
+        self.runs = {name: self.runs.get(name) or ShownRun(name) for name in poll.runs}
+        self.problems += poll.problems
+        self.exists = poll.exists
+        self.left = poll.left
+        self.loaded = self.loaded or not poll.left
         at_first = self.tag is None or self.tags[:1] == [self.tag]
         self.refresh()
-        if late and at_first and self.tags:  # later tags may sort before it
+        if poll.is_backlog and at_first and self.tags:  # later tags may sort before it
             self.tag = self.tags[0]
 
     @cached_property

@@ -11,6 +11,7 @@ from tbq.plot.colours import AMBER, GREEN, GREY, RED
 from tbq.text import natural
 
 if TYPE_CHECKING:
+    from tbq.live.hparams import Hparams
     from tbq.live.states import State
     from tbq.live.view import LatestOfRun, LatestOfSeries
 
@@ -40,9 +41,11 @@ class ShownRun(RunState):
     scalars: dict[str, LatestOfSeries] = field(default_factory=dict)
     non_scalars: dict[tuple[str, str], LatestOfSeries] = field(default_factory=dict)  # by kind and tag
 
-    def update(self, latest: LatestOfRun, now: float, first: bool) -> None:
-        """Apply a poll's result; `first` if the data existed before."""
-        super().update(latest, now, first)
+    def update(
+        self, latest: LatestOfRun, hparams: Hparams | None, now: float, is_backlog: bool = False
+    ) -> None:
+        """Apply a poll's result."""
+        super().update(latest, hparams, now, is_backlog)
         self.scalars = {each.tag: each for each in latest.series if each.kind == "scalars"}
         self.non_scalars = {(each.kind, each.tag): each for each in latest.series if each.kind != "scalars"}
 

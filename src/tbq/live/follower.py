@@ -9,15 +9,16 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from tbq.arguments import bad, choice, choices
+from tbq.arguments import bad, choice
 from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, DecodeOptions, OnError, Restarts
 from tbq.decode.problems import tell
-from tbq.decode.reader import Reader, table_of
+from tbq.decode.reader import Reader
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.live.discovery import Discovery
+from tbq.live.reported_problems import ReportedProblems
 from tbq.live.store import LiveStore
-from tbq.live.told import Told
+from tbq.live.tables import FollowedTables
 from tbq.live.update import RunChanges, Tables, Update
 from tbq.problems import Problem, is_damage
 from tbq.select import Names, Selection, Steps
@@ -31,9 +32,7 @@ from tbq.text import counted, shown_path
 if TYPE_CHECKING:
     from types import TracebackType
 
-    import pyarrow as pa
-
-    from tbq._core import LiveUpdate, Result
+    from tbq._core import LiveUpdate
     from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.source import Run
@@ -41,9 +40,9 @@ if TYPE_CHECKING:
     from tbq.storage import Storage
     from tbq.table.table import Table
 
-INTERVAL = 0.2  # seconds between two looks
-REMOTE_INTERVAL = 30.0  # the same of a store, which asks money for each
-_SHARE = 20  # looking takes at most one in so many seconds of a CPU
+INTERVAL = 0.2  # seconds between two polls
+REMOTE_INTERVAL = 30.0  # of object stores, which charge for each listing
+_IDLE_SHARE = 40  # polling a log that does not change takes at most 1/40 of a CPU
 
 
 def follow(
@@ -89,7 +88,7 @@ class _Ready(NamedTuple):
     core: LiveUpdate
     update: Update
     names: set[str]
-    told: Told
+    reported: ReportedProblems
 
 
 class Follower:
@@ -133,24 +132,18 @@ class Follower:
             interval = INTERVAL if remote is None else REMOTE_INTERVAL
         if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 <= interval < 1e6:
             raise bad("interval", interval, "seconds, 0 or more")
-        tables = ("scalars", *_core.tables())
-        self._kind_of = {
-            name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in tables
-        }
-        #: the tables of updates
-        self.kinds = (
-            [name for name in tables if self._kind_of[name] == name]
-            if kinds is None
-            else choices("kinds", kinds, tables)
-        )
-        self._read = list(dict.fromkeys(self._kind_of[name] for name in self.kinds))
         self.interval = float(interval)
         self._on_error: OnError = on_error
         self._unpacked = unpacked = Unpacked(max_unpacked)
-        # What views are made of; users have no need of these.
+        # Views use these; users do not need them.
+        self.discovery = Discovery(items, remote)
+        self.reader = Reader(self.discovery.found, unpacked)
+        self._tables = FollowedTables(kinds, self._tag, self.reader, self.path, on_error)
+        #: the tables of updates
+        self.kinds = self._tables.names
         self.store = LiveStore(
             _core.Store(
-                self._read,
+                self._tables.core_kinds,
                 None if self._tag.everything else self._tag.matches,
                 *self._options.steps,
                 restarts,
@@ -160,20 +153,19 @@ class Follower:
                 hidden=partial(_hidden, self._tag),
             )
         )
-        self.discovery = Discovery(items, remote)
         # Runs that are wanted; those whose objects were fetched are in the store.
         self._chosen: list[Run] = []
         self._unfetched = 0  # bytes that were left to the next look
         self._unfetchable: list[Problem] = []  # as of the last look
-        self.reader = Reader(self.discovery.found, unpacked)
         self._followed: Found | None = None  # what was found, if its runs are those of the store
         self._names: set[str] = set()  # of runs that updates have named
-        self._told = Told()
+        self._reported = ReportedProblems()
         self._ready: deque[_Ready] = deque()  # updates that were made and not yet given
         self._announced: _Ready | None = None  # whose problems were reported
         self._ended = threading.Event()
         self._looked = time.monotonic()  # when the last look began
-        self._idle_cost = 0.0
+        self._idle_cost = 0.0  # seconds of CPU that the last poll took, if it found nothing
+        self._left = 0  # bytes that the last poll left
         if not from_start:
             first = self._look(rows=False)
             if first.update:
@@ -208,7 +200,7 @@ class Follower:
         >>> tbq.follow("runs").problems
         []
         """
-        return list(self._told.problems)
+        return list(self._reported.problems)
 
     @property
     def closed(self) -> bool:
@@ -259,7 +251,7 @@ class Follower:
         >>> len(follower.table("scalars")) == len(log.scalars())
         True
         """
-        return self._table(kind, *self.store.everything(self.core_kind(kind)))
+        return self._tables.table(kind, *self.store.everything(self.core_kind(kind)))
 
     def last_steps(self, runs: Iterable[str]) -> dict[str, int]:
         """The largest step of each of these runs, whatever was logged at it; a run without values is left out.
@@ -291,8 +283,18 @@ class Follower:
         >>> tbq.follow("runs", interval=0.01).wait(at_most=1)
         True
         """
-        seconds = self._pause()
+        seconds = self.pause()
         return not self._ended.wait(seconds if at_most is None else min(seconds, at_most))
+
+    def pause(self) -> float:
+        """Seconds until it is time for the next poll; 0 if the last one left something to read.
+
+        >>> tbq.follow("runs", interval=0).pause()
+        0.0
+        """
+        if self._left:
+            return 0.0
+        return max(0.0, self._looked + max(self.interval, _IDLE_SHARE * self._idle_cost) - time.monotonic())
 
     def __iter__(self) -> Iterator[Update]:
         while not self.closed:
@@ -324,7 +326,7 @@ class Follower:
                 del self._ready[0]
                 if is_news:
                     yield update
-            await asyncio.sleep(self._pause())
+            await asyncio.sleep(self.pause())
 
     def close(self) -> None:
         """Stop: iterations end, and everything that was read is forgotten.
@@ -361,8 +363,8 @@ class Follower:
             if not self._ready:
                 self._looked, began = time.monotonic(), time.thread_time()
                 ready = self._look(rows, most)
-                if not ready.update:
-                    self._idle_cost = time.thread_time() - began
+                self._left = ready.update.left
+                self._idle_cost = 0.0 if ready.update else time.thread_time() - began
                 self._ready.append(ready)
             ready = self._ready[0]
             self._settle(ready)
@@ -382,15 +384,11 @@ class Follower:
                 self._ready.appendleft(ready)
 
     def _settle(self, ready: _Ready) -> None:
-        self._names, self._told = ready.names, ready.told
+        self._names, self._reported = ready.names, ready.reported
         gone = {path for _, path, what in ready.core.changes if what == "gone"}
         if gone:  # and not only from one run to another
             self._unpacked.forget(gone.difference(files_of(self.store.runs)[0]))
         self.store.taken(ready.core)
-
-    def _pause(self) -> float:
-        """How long to wait, so that looking at many files takes only a small share of a CPU."""
-        return max(0.0, self._looked + max(self.interval, _SHARE * self._idle_cost) - time.monotonic())
 
     def core_kind(self, kind: str) -> str:
         """What the core calls the values of a table; an error if they are not followed.
@@ -398,10 +396,7 @@ class Follower:
         >>> tbq.follow("runs").core_kind("nodes")
         'graphs'
         """
-        of_kind = self._kind_of[choice("kind", kind, list(self._kind_of))]
-        if of_kind not in self._read:
-            raise bad("kind", kind, f"one that is followed: {', '.join(self.kinds)}")
-        return of_kind
+        return self._tables.core_kind(kind)
 
     def _look(self, rows: bool = True, most: int | None = None) -> _Ready:
         # An update that the core has made already is of these runs.
@@ -427,22 +422,21 @@ class Follower:
             self._doubt(problems)
         replaced = [path for _, path, what in core.changes if what in ("replaced", "gone")]
         passing = [*self.discovery.found.notices, *self._unfetchable]
-        told, new_problems = self._told.after(replaced, problems, passing)
-        counts = core.rows if rows else {}
+        reported, new_problems = self._reported.after(replaced, problems, passing)
         tables = Tables(
-            {kind: counts[of] for kind in self.kinds if (of := self._kind_of[kind]) in counts},
-            lambda kind: self._new_rows(kind, core.added if rows else None, runs),
+            self._tables.counts(core.rows if rows else {}),
+            lambda kind: self._tables.new_rows(kind, core.added if rows else None, runs),
         )
         names, changes = self._run_changes(core)
         update = Update(
             tables,
-            lambda: _retracted(core, rows),
+            lambda: self._tables.retracted(core, rows),
             core.retracted_count if rows else 0,
             changes,
             new_problems,
             core.left + self._unfetched,
         )
-        return _Ready(core, update, names, told)
+        return _Ready(core, update, names, reported)
 
     def _fetch(self, most: int | None) -> None:
         """Have the objects that are new or grew, about `most` bytes of them; what fails is asked for again."""
@@ -464,38 +458,6 @@ class Follower:
         if remote is not None:
             for path in {problem.path for problem in problems if problem.path and is_damage(problem)}:
                 remote.doubt(path)
-
-    def _new_rows(self, kind: str, added: Result | None, runs: list[Run]) -> Table:
-        of_kind = self.core_kind(kind)
-        if added is None:
-            from tbq import _core
-
-            added = _core.Store([of_kind], None, 0, 0, "keep", 1, None).everything([of_kind])
-            runs = []
-        return self._table(kind, added, runs)
-
-    def _table(self, kind: str, result: Result, runs: list[Run]) -> Table:
-        from tbq.columns.rows import having
-        from tbq.kinds import tables
-        from tbq.kinds.values import Values
-        from tbq.table.table import Table
-
-        known = result.tags(self._kind_of[kind])
-        names = self._tag.resolve(known).names
-        # A pattern that is also the name of a tag takes that tag alone.
-        fewer = not self._tag.everything and any(self._tag.matches(tag) and tag not in names for tag in known)
-        if kind != "scalars":
-            values = Values(self.reader, kind, result, runs, names if fewer else None, self._on_error)
-            table: Table = tables.table_of(values.arrow(), kind, self.path, self.reader.began)
-            return table
-        arrow = self.reader.scalars(result, runs)
-        return Table(
-            having(arrow, "tag", names) if fewer else arrow,
-            "scalars",
-            tags=None if self._tag.everything else self._tag.columns(known),
-            logdir=self.path,
-            began=self.reader.began,
-        )
 
     def _run_changes(self, core: LiveUpdate) -> tuple[set[str], RunChanges]:
         """The runs that updates have named then, and what became of runs."""
@@ -526,17 +488,3 @@ def _selection(spec: Names, what: str) -> Selection:
 def _hidden(tag: Selection, _kind: str, tags: list[str]) -> list[str]:
     """The tags that a pattern fits, but which is the name of another."""
     return sorted(set(tags) - set(tag.resolve(tags).names))
-
-
-def _retracted(core: LiveUpdate, rows: bool) -> pa.Table:
-    """The rows that do not count any more, with labels as other tables have them."""
-    import pyarrow as pa
-
-    table = table_of(core.retracted())
-    if not rows:
-        table = table.slice(0, 0)
-    label = pa.dictionary(pa.int32(), pa.string())
-    fields = [
-        field.with_type(label) if field.name in ("run", "tag", "kind") else field for field in table.schema
-    ]
-    return table.cast(pa.schema(fields))

@@ -73,7 +73,7 @@ class Listing:
 
     def pause(self) -> float:
         """Seconds until it is time for the next look."""
-        return self._follower._pause()
+        return self._follower.pause()
 
     def of_runs(self, runs: Sequence[str]) -> dict[str, ListedRun]:
         """The series of these runs; those that are gone are left out."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from tbq.live.view import BACK
 
 if TYPE_CHECKING:
+    from tbq.live.hparams import Hparams
     from tbq.live.view import LatestOfRun
 
 State = Literal["running", "stalled", "finished", "failed"]
@@ -35,11 +36,15 @@ class RunState:
     pause: float = 0.0  # seconds from one row to the next, lately
     broken: list[str] = field(default_factory=list)  # the tags whose last value is not a finite number
 
-    def update(self, latest: LatestOfRun, now: float, first: bool) -> None:
-        """Take what a look found; `first` if that is what was there before."""
+    def update(
+        self, latest: LatestOfRun, hparams: Hparams | None, now: float, is_backlog: bool = False
+    ) -> None:
+        """Apply a poll's result. With `is_backlog`, and at first, its rows may be old: a new directory may have any."""
+        grew = self.is_read and not is_backlog
         self.is_read = True
+        self.status = None if hparams is None else hparams.status
         self.began, self.ended = latest.began, latest.ended
-        if not first or self.ended > now + _AHEAD or math.isnan(self.ended):
+        if grew or self.ended > now + _AHEAD or math.isnan(self.ended):
             self.seen = now
         scalars = [each for each in latest.series if each.kind == "scalars"]
         self.step = max((each.step for each in latest.series), default=None)

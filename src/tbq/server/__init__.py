@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tbq.decode.options import Restarts
     from tbq.limits import Size
     from tbq.select import Names, Steps
-    from tbq.server.state import LiveLog
+    from tbq.server.live_log import LiveLog
     from tbq.source.discover import Source
 
 PORT = 6007
@@ -58,7 +58,7 @@ def serve(
         raise bad(
             "token", token, "a text of letters, digits and signs of ASCII, e.g. of `openssl rand -hex 16`"
         )
-    from tbq.server.state import LiveLog
+    from tbq.server.live_log import LiveLog
 
     log = LiveLog(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, stalled_after=stalled_after,
@@ -88,9 +88,9 @@ def _serve(
 ) -> None:
     import threading
 
-    from tbq.server.guard import Guard, is_local, new_token
-    from tbq.server.routes import prepare
-    from tbq.server.server import Listening, execute
+    from tbq.server.http.guard import Guard, is_local, new_token
+    from tbq.server.http.listening import Listening, execute
+    from tbq.server.http.routes import prepare
 
     with Listening.at(host, port) as listening:
         if token is None and not is_local(host):

@@ -1,0 +1,1 @@
+"""The server: requests, who may ask, parameters, replies."""

@@ -1,0 +1,310 @@
+"""The application: the page's files, the answers, the events, all behind the guard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from tbq.server.http import page_files
+from tbq.server.http.encoding import Answer, json_answer
+from tbq.server.http.guard import HEADERS, Guard, is_local
+from tbq.server.http.params import BusyError
+from tbq.server.http.routes import answer, query
+from tbq.server.http.sending import Outgoing
+from tbq.server.sql.worker_pool import AT_ONCE, Job
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from tbq.server.live_log import Change, LiveLog
+
+_SLOW = 4
+_LONGEST_BODY = 500_000
+_PLAIN = 2_700_000  # bytes of curves that a browser on this machine gets sooner if they are not compressed
+_PAUSE = 0.25  # seconds between two events
+_ALIVE = 15.0  # seconds between two signs of life
+
+
+def make_app(log: LiveLog, guard: Guard) -> Starlette:
+    """The application of a log."""
+    stop = asyncio.Event()
+    # Threads for what may take its time, so that nothing else has to wait for it.
+    slow, queries, conditions = CapacityLimiter(_SLOW), CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
+    outgoing = Outgoing()
+
+    async def page(request: Request) -> Response:
+        return static_response(outgoing, page_files.index(), request)
+
+    async def static(request: Request) -> Response:
+        return static_response(outgoing, page_files.file(request.path_params["path"]), request)
+
+    async def api(request: Request) -> Response:
+        path, params = request.path_params["path"], request.query_params.multi_items()
+        if path == "filter":
+            job = Job()
+            given = await _waited(request, job, conditions, answer, log, path, params, job)
+        else:
+            limiter = slow if path in ("health", "points") else None
+            given = await to_thread.run_sync(answer, log, path, params, limiter=limiter)
+        if given.headers.get("ETag") and given.status == 200:
+            if names(request.headers.get("if-none-match"), given.headers["ETag"]):
+                return Response(status_code=304, headers=dict(given.headers))
+            if request.headers.get("if-range", given.headers["ETag"]) == given.headers["ETag"]:
+                given = part_of(given, request.headers.get("range"))
+        if given.squeeze == "runs" and len(given.body) < _PLAIN and _is_here(request):
+            given = replace(given, squeeze="never")
+        return await run_in_threadpool(respond, outgoing, given, request.headers.get("accept-encoding", ""))
+
+    async def sql(request: Request) -> Response:
+        accepted = request.headers.get("accept-encoding", "")
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            wrong = json_answer({"error": "want JSON", "hint": "Content-Type: application/json"}, 415)
+            return respond(outgoing, wrong, accepted)
+        body = await _body(request)
+        if body is None:
+            too_long = json_answer({"error": "the query is too long", "hint": None}, 413)
+            return respond(outgoing, too_long, accepted)
+        job = Job()
+        given = await _waited(request, job, queries, query, log, body, job)
+        return await run_in_threadpool(respond, outgoing, given, accepted)
+
+    async def events(request: Request) -> Response:
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")
+        return StreamingResponse(
+            _events(log, request, stop), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+        )
+
+    app = Starlette(
+        routes=[
+            Route("/", page),
+            Route("/static/{path:path}", static),
+            Route("/api/events", events),
+            Route("/api/sql", sql, methods=["POST"]),
+            Route("/api/{path:path}", api),
+        ]
+    )
+    app.state.stop = stop
+    app.add_middleware(_Guarded, guard=guard)
+    return app
+
+
+class _Guarded:
+    """Refuses what the guard refuses, and puts its headers on every reply."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self.app, self.guard = app, guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        path: str = scope["path"]  # not of request.url, which an odd Host header breaks
+        token = request.query_params.get("token")
+
+        async def send_guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                names = {name.lower() for name, _ in message["headers"]}
+                message["headers"] = [
+                    *message["headers"],
+                    *((name.encode(), value.encode()) for name, value in HEADERS.items()
+                      if name.lower().encode() not in names),
+                ]  # fmt: skip
+            await send(message)
+
+        refusal = self.guard.refusal(request.method, path, _joined(request), token)
+        if refusal is not None:
+            said = json_answer(refusal._asdict() | {"status": None}, refusal.status)
+            response: Any = Response(said.body, said.status, {"Cache-Control": "no-store"}, said.type)
+        elif token is not None and path == "/" and self.guard.token is not None:
+            response = _entrance(self.guard)
+        else:
+            response = self.app
+        await response(scope, receive, send_guarded)
+
+
+def _joined(request: Request) -> dict[str, str]:
+    """The headers by name; those of a cookie that came in several are joined."""
+    headers = dict(request.headers)
+    if "cookie" in headers:
+        headers["cookie"] = ";".join(request.headers.getlist("cookie"))
+    return headers
+
+
+def _entrance(guard: Guard) -> Response:
+    """Keep the token in a cookie and go on to the address without it.
+
+    Not by a redirect: after a link on another site, browsers would not send the cookie with that.
+    """
+    text = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=./"><title>tbq</title>'
+    response = Response(text, media_type="text/html", headers={"Cache-Control": "no-store"})
+    response.set_cookie(guard.cookie, guard.cookie_value, httponly=True, samesite="strict", path="/")
+    return response
+
+
+def respond(outgoing: Outgoing, given: Answer, accepted: str) -> Response:
+    """The reply, compressed if that saves something."""
+    try:
+        return outgoing.response(given, accepts_gzip(accepted))
+    except BusyError as wrong:
+        return outgoing.response(json_answer({"error": wrong.message, "hint": wrong.hint}, 429), False)
+
+
+def accepts_gzip(accepted: str) -> bool:
+    """Whether an Accept-Encoding header takes gzip.
+
+    >>> accepts_gzip("br, gzip"), accepts_gzip("gzip;q=0, *"), accepts_gzip("identity")
+    (True, False, False)
+    """
+    for each in accepted.lower().split(","):
+        name, _, weight = (part.strip() for part in each.partition(";"))
+        if name in ("gzip", "x-gzip"):
+            return re.fullmatch(r"q\s*=\s*0(\.0*)?", weight) is None
+    return False
+
+
+def names(header: str | None, tag: str) -> bool:
+    """Whether an If-None-Match header names this ETag, which proxies make weak.
+
+    >>> names('"a", W/"b"', '"b"'), names("*", '"b"'), names('"ab"', '"b"'), names(None, '"b"')
+    (True, True, False, False)
+    """
+    listed = [each.strip().removeprefix("W/") for each in (header or "").split(",")]
+    return tag in listed or listed == ["*"]
+
+
+def static_response(outgoing: Outgoing, given: Answer, request: Request) -> Response:
+    """A file of the page; nothing but its tag if the browser has it already."""
+    known = given.headers.get("ETag")
+    if known is not None and names(request.headers.get("if-none-match"), known):
+        return Response(status_code=304, headers={"etag": known})
+    return respond(outgoing, given, request.headers.get("accept-encoding", ""))
+
+
+def part_of(given: Answer, wanted: str | None) -> Answer:
+    """The bytes that a Range header asks for; players of audio do."""
+    match = re.fullmatch(r"bytes\s*=\s*(\d{0,15})\s*-\s*(\d{0,15})", (wanted or "").strip().lower())
+    size = len(given.body)
+    if not given.headers.get("Accept-Ranges") or match is None or not (match[1] or match[2]):
+        return given
+    if match[1]:
+        first, last = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
+    else:
+        first, last = max(size - int(match[2]), 0), size - 1
+    if first > last:
+        return Answer(b"", given.type, 416, {"Content-Range": f"bytes */{size}"})
+    headers = {**given.headers, "Content-Range": f"bytes {first}-{last}/{size}"}
+    return Answer(given.body[first : last + 1], given.type, 206, headers)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body of a request; None if it is too long."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _LONGEST_BODY:
+            return None
+    return body
+
+
+def _is_here(request: Request) -> bool:
+    """Whether the browser, or a tunnel to it, is on this machine."""
+    return request.client is not None and is_local(request.client.host)
+
+
+async def _waited(
+    request: Request, job: Job, limiter: CapacityLimiter, function: Callable[..., Answer], *args: Any
+) -> Answer:
+    """What a function returns in a thread; its job is given up if the browser goes before that."""
+    work = asyncio.ensure_future(to_thread.run_sync(function, *args, limiter=limiter))
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            job.give_up()
+        return await work
+    finally:
+        gone.cancel()
+
+
+async def _gone(request: Request) -> None:
+    """Wait until the browser has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        continue
+
+
+async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncIterator[bytes]:
+    """A message after each change, at most one in a quarter of a second; what happens between is added up."""
+    loop = asyncio.get_running_loop()
+    changed, complete = asyncio.Event(), asyncio.Event()
+    waiting: list[Change] = []
+    left = log.left
+
+    def take(change: Change) -> None:
+        waiting.append(change)
+        changed.set()
+        if left and not change.left:
+            complete.set()
+
+    def listener(change: Change) -> None:
+        try:
+            loop.call_soon_threadsafe(take, change)
+        except RuntimeError:  # the loop has ended
+            return
+
+    end = log.listen(listener)
+    try:
+        yield _event(log, log.version, None, left)
+        while True:
+            await _either(changed, stop, _ALIVE)
+            if stop.is_set():
+                return
+            if not changed.is_set():
+                yield b": alive\n\n"
+                if await request.is_disconnected():
+                    return
+                continue
+            changes, waiting[:] = list(waiting), []
+            changed.clear()
+            numbers: set[int] | None = set()
+            for change in changes:
+                numbers = None if numbers is None or change.runs is None else numbers | set(change.runs)
+            if numbers is not None and len(numbers) > 100:
+                numbers = None
+            last = changes[-1]
+            runs = None if numbers is None else sorted(numbers)
+            left = last.left
+            complete.clear()
+            yield _event(log, last.version, runs, left)
+            # What ends the reading of the log is said at once: everybody waits for it.
+            await _either(complete, stop, _PAUSE)
+    finally:
+        end()
+
+
+async def _either(first: asyncio.Event, second: asyncio.Event, seconds: float) -> None:
+    """Wait until one of the two is set, or for so many seconds."""
+    waits = [asyncio.ensure_future(each.wait()) for each in (first, second)]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+def _event(log: LiveLog, version: int, runs: list[int] | None, left: int) -> bytes:
+    data = {"instance": log.instance, "version": version, "runs": runs, "left": left}
+    return f"event: changed\ndata: {json.dumps(data)}\n\n".encode()

@@ -1,0 +1,68 @@
+"""The files of the page: read once, small on the wire, and all modules named at once."""
+
+from __future__ import annotations
+
+import mimetypes
+import posixpath
+import re
+from functools import cache, lru_cache
+from html import escape
+from importlib import resources
+
+from tbq.server.http.encoding import Answer, json_answer, known_by
+
+#: An import of another module of the page: what stands before, the quote, the path.
+IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*)(["'])(\.{1,2}/[^"']+)\2""")
+_TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html",
+          ".svg": "image/svg+xml", ".json": "application/json", ".woff2": "font/woff2"}  # fmt: skip
+_HEAD = "</head>"
+
+
+@cache
+def modules() -> dict[str, str]:
+    """The modules of the page by their path, each after those that import it first."""
+    texts: dict[str, str] = {}
+    waiting = ["main.js"]
+    folder = resources.files("tbq.server").joinpath("static")
+    while waiting:
+        name = waiting.pop(0)
+        place = folder.joinpath(*name.split("/"))
+        if name in texts or not place.is_file():
+            continue
+        texts[name] = place.read_text("utf-8")
+        waiting += [target(name, match[3]) for match in IMPORT.finditer(texts[name])]
+    return texts
+
+
+def target(name: str, path: str) -> str:
+    """The module that another one imports by a path.
+
+    >>> target("chart/paint.js", "../format.js")
+    'format.js'
+    """
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+
+
+@cache
+def index() -> Answer:
+    """The page; it names all modules, so that a browser does not find them one by one."""
+    plain = file("index.html")
+    links = "".join(f'<link rel="modulepreload" href="static/{escape(name)}">\n' for name in modules())
+    body = plain.body.decode().replace(_HEAD, links + _HEAD).encode()
+    return Answer(body, plain.type, headers=known_by(body))
+
+
+@lru_cache(maxsize=200)
+def file(path: str) -> Answer:
+    """A file of the page; nothing outside of its folder."""
+    parts = path.split("/")
+    if any(part in ("", ".", "..") or "\\" in part or ":" in part for part in parts):
+        return json_answer({"error": "no such file", "hint": None}, 404)
+    place = resources.files("tbq.server").joinpath("static", *parts)
+    suffix = f".{parts[-1].rpartition('.')[2]}"
+    kind = _TYPES.get(suffix) or mimetypes.guess_type(parts[-1])[0] or "application/octet-stream"
+    try:
+        body = place.read_bytes()
+    except (OSError, ValueError):  # the latter for a name with a NUL
+        return json_answer({"error": "no such file", "hint": None}, 404)
+    return Answer(body, kind, headers=known_by(body))

@@ -1,0 +1,263 @@
+"""`LiveLog`: the log that the page shows, followed in its own thread, with a number for each version of it."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from tbq.live.follower import follow
+from tbq.live.listing import Listing
+from tbq.live.polling import Poll, Poller
+from tbq.live.states import STALLED_AFTER, RunState
+from tbq.server.answers.health import Checkup
+from tbq.server.cache import Cache
+from tbq.server.hidden_paths import places_of, title_of, without_paths
+from tbq.server.hparam_runs import folds
+from tbq.server.series_index import Index
+from tbq.server.sql.worker_pool import AT_ONCE, WorkerPool
+from tbq.storage import cache_folder, chosen
+from tbq.text import natural
+
+if TYPE_CHECKING:
+    from tbq.decode.options import Restarts
+    from tbq.limits import Size
+    from tbq.live.hparams import Hparams
+    from tbq.live.states import State
+    from tbq.progress import Call
+    from tbq.select import Names, Steps
+    from tbq.source.discover import Source
+
+INTERVAL = 0.25  # seconds between two polls
+_STATES_EVERY = 2.0  # seconds: states also change as time passes
+_YIELD = 0.2  # seconds that a poll waits for requests that are being answered
+
+
+class Change(NamedTuple):
+    """A new version of the log, the numbers of the runs that changed (None if they are many), and the bytes left."""
+
+    version: int
+    runs: list[int] | None
+    left: int
+
+
+class LiveLog(Poller):
+    """Everything that requests ask for. May be used from several threads; after `start` it follows the log."""
+
+    def __init__(
+        self,
+        path: Source,
+        *,
+        run: Names = None,
+        tag: Names = None,
+        steps: Steps = None,
+        restarts: Restarts = "resume",
+        interval: float = INTERVAL,
+        stalled_after: float | None = None,
+        title: str | None = None,
+        threads: int | None = None,
+        max_unpacked: Size | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.source = path
+        self.threads, self.max_unpacked, self.restarts = threads, max_unpacked, restarts
+        self.storage, self.cache_folder = chosen(), str(cache_folder())  # of the command; threads have none
+        follower = follow(
+            path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
+            on_error="ignore", max_unpacked=max_unpacked,
+        )  # fmt: skip
+        super().__init__(follower, "tbq serve")
+        self.has_all_runs = run is None
+        self.listing = Listing(follower)
+        self.title = title if title is not None else title_of(follower.discovery.paths)
+        self.places = places_of(follower.discovery.paths)
+        self.clock = clock
+        self.stalled_after = stalled_after or STALLED_AFTER
+        self.cache = Cache()
+        self.workers = WorkerPool(2 * AT_ONCE + 1)  # queries, filters and the doctor
+        self.checkup = Checkup(self)
+        #: guards everything below; never held while the store is asked
+        self.lock = threading.RLock()
+        self.index = Index()
+        self.descriptions: dict[str, dict[str, str]] = {}  # display names and descriptions of tags
+        self.states: dict[str, RunState] = {}
+        self.hparams: dict[str, Hparams] = {}  # of the runs that have some
+        self.folds: dict[str, str] = {}  # runs that `add_hparams` made → the run that they belong to
+        #: identifies this server: versions and numbers of runs mean nothing to another one
+        self.instance = secrets.token_hex(8)
+        self.version = 0
+        self.versions: dict[str, int] = {}  # of each run: the version in which it last changed
+        self.rewritten: dict[
+            str, int
+        ] = {}  # of each run: the version in which earlier values may have changed
+        self.left = 0
+        self.exists = True
+        self.loaded = False
+        self.polled = 0.0
+        self.failure: str | None = None
+        self._ids: dict[str, int] = {}  # of every run so far: no number is used twice
+        self._names: list[str] = []
+        self._sorted: list[str] | None = None
+        self._shown_states: dict[str, State] = {}
+        self._states_at = 0.0
+        self._listeners: list[Callable[[Change], None]] = []
+        self._requests = 0
+        self._idle = threading.Condition()
+
+    # Following.
+
+    def close(self) -> None:
+        """Stop, end the other processes, and forget everything."""
+        self._ended.set()
+        self.workers.close()
+        self.stop()
+        self.follower.close()
+
+    def read_everything(self, progress: Call | None = None) -> None:
+        """Poll until nothing is left, in this thread: for reports and tests."""
+        total = 0
+        while not self.loaded or self.left:
+            self.poll()
+            total = max(total, self.left)
+            if progress is not None:
+                with self.lock:
+                    runs = len(self.states), sum(state.is_read for state in self.states.values())
+                progress(total - self.left, total, runs[1], runs[0])
+
+    def listen(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        """Call `listener` after each change, in the thread that polls; the result ends that."""
+        with self.lock:
+            self._listeners.append(listener)
+        return lambda: self._unlisten(listener)
+
+    def _unlisten(self, listener: Callable[[Change], None]) -> None:
+        with self.lock, contextlib.suppress(ValueError):
+            self._listeners.remove(listener)
+
+    def poll(self) -> Poll:
+        """Poll once. Requests go first: polls in a row would otherwise keep the store for themselves."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._requests, _YIELD)
+        return super().poll()
+
+    def fail(self, error: Exception) -> None:
+        """Show what was read: a disk may fail for a while."""
+        self.failure = type(error).__name__
+
+    def receive(self, poll: Poll) -> None:
+        """Apply the result of a poll, and tell the listeners."""
+        now = self.clock()
+        with self.lock:
+            self.failure = None
+            self.left, self.exists, self.polled = poll.left, poll.exists, now
+            self.loaded = self.loaded or not poll.left
+            if poll.changed:
+                self._apply(poll, now)
+            elif abs(now - self._states_at) >= _STATES_EVERY:
+                states, known = self.states_now(), self._shown_states
+                self._shown_states, self._states_at = states, now
+                changed = {run for run, state in states.items() if known.get(run, state) != state}
+                if changed:
+                    self._announce(changed)
+
+    def _apply(self, poll: Poll, now: float) -> None:
+        new = [run for run in poll.runs if run not in self.states]
+        gone = self.states.keys() - set(poll.runs)
+        for run in new:
+            self._number(run)
+            self.states[run] = RunState(run)
+        for run in gone:
+            for of_run in (self.states, self.versions, self.rewritten):
+                of_run.pop(run, None)
+        self.index.forget(gone)
+        for run, latest in poll.latest.items():
+            self.states[run].update(latest, poll.hparams.get(run), now, poll.is_backlog)
+            self.index.update(run, latest)
+        for run in (*gone, *poll.latest):
+            self.hparams.pop(run, None)
+        self.hparams.update(poll.hparams)
+        if poll.hparams or new or gone:
+            self.folds = folds(self.index, self.hparams, self.states)
+            self._sorted = None
+        self._announce({*poll.latest, *gone, *new})
+        for run in (*poll.changes.new, *poll.changes.replaced):
+            self.rewritten[run] = self.version
+
+    def _announce(self, changed: set[str]) -> None:
+        """Begin a new version, in which these runs changed."""
+        self.version += 1
+        for run in changed & self.states.keys():
+            self.versions[run] = self.version
+        numbers = sorted(self._ids[run] for run in changed if run in self._ids)
+        change = Change(self.version, numbers if len(numbers) <= 100 else None, self.left)
+        for listener in list(self._listeners):
+            listener(change)
+
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[None]:
+        """While a request is answered, polls wait."""
+        with self._idle:
+            self._requests += 1
+        try:
+            yield
+        finally:
+            with self._idle:
+                self._requests -= 1
+                if not self._requests:
+                    self._idle.notify_all()
+
+    # Runs and their numbers.
+
+    def _number(self, run: str) -> int:
+        number = self._ids.get(run)
+        if number is None:
+            number = self._ids[run] = len(self._names)
+            self._names.append(run)
+        return number
+
+    def id_of(self, run: str) -> int:
+        """The number of a run, which stays the same while the server lives."""
+        return self._ids[run]
+
+    def name_of(self, number: int) -> str | None:
+        """The run with this number, if it is there."""
+        with self.lock:
+            if not 0 <= number < len(self._names):
+                return None
+            name = self._names[number]
+            return name if name in self.states else None
+
+    def shown(self) -> list[str]:
+        """The runs of the table, in its order: all but those that `add_hparams` made below another."""
+        with self.lock:
+            if self._sorted is None:
+                there = (run for run in self.states if run not in self.folds)
+                self._sorted = sorted(there, key=lambda run: (natural(run), run))
+            return list(self._sorted)
+
+    def among(self, numbers: Iterable[int]) -> list[str]:
+        """The runs with these numbers that are there."""
+        names = (self.name_of(number) for number in dict.fromkeys(numbers))
+        return [name for name in names if name is not None]
+
+    def states_now(self) -> dict[str, State]:
+        """The state of each run that was read, now."""
+        now = self.clock()
+        with self.lock:
+            return {
+                run: state.state(now, self.stalled_after)
+                for run, state in self.states.items()
+                if state.is_read
+            }
+
+    def without_paths(self, text: str) -> str:
+        """A text in which the log directory has its name alone: where it lies concerns nobody else."""
+        return without_paths(text, self.places)
+
+    def version_of(self, runs: Iterable[str]) -> tuple[tuple[str, int], ...]:
+        """What a cached answer about these runs depends on."""
+        with self.lock:
+            return tuple((run, self.versions.get(run, 0)) for run in runs)

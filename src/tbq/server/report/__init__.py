@@ -1,0 +1,1 @@
+"""The page with its data in one file."""

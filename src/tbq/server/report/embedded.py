@@ -1,0 +1,241 @@
+"""The answers that a report holds: the same as the server gives, under the same addresses, as few bytes as it takes."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zlib
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from tbq.errors import DependencyError, TbqError
+from tbq.server.answers.health import report
+from tbq.server.answers.media import keys, located
+from tbq.server.answers.points import AXES
+from tbq.server.http.encoding import FRAME, Answer, to_json
+from tbq.server.http.params import Params
+from tbq.server.http.routes import ROUTES
+
+if TYPE_CHECKING:
+    from tbq.server.live_log import LiveLog
+
+LEVELS = (0.0, 0.6, 0.9, 0.98)  # of smoothing that a reader may choose
+WIDTH = 600  # columns of a curve, as the page asks for them
+_LEAST_WIDTH = 40
+_CURVES = 2_300_000  # bytes that curves may take together, compressed
+_OF_POINT = 3.4  # bytes of one column of one curve, compressed
+_SMOOTHED = 2.6  # times as many if it is smoothed: 64-bit floats, and the raw curve behind it
+_IMAGES = 1_200_000  # bytes of thumbnails
+_IMAGE = 200_000  # bytes of an image that is taken as it is
+_SIDE = 256  # pixels of a thumbnail
+_TEXTS = 300_000  # characters
+
+
+class Embedded:
+    """Blocks of a page: `<script data-url=…>` elements, and what was left out."""
+
+    def __init__(self, log: LiveLog) -> None:
+        self._log = log
+        self.blocks: list[str] = []
+        self.left_out: list[str] = []
+        self.views: list[tuple[str, float]] = []  # the x axes and the smoothing that curves are there for
+
+    def ask(self, path: str, *, key: dict[str, Any] | None = None, **params: Any) -> Answer:
+        """Embed the answer to a question under the address of `key`, else of its own parameters."""
+        given = ROUTES[path].answer(
+            self._log,
+            Params([(name, str(value)) for name, value in params.items()], ROUTES[path].params),
+        )
+        self.add(path, params if key is None else key, given)
+        return given
+
+    def add(self, path: str, params: dict[str, Any], given: Answer) -> None:
+        """Embed an answer."""
+        url = address(path, params)
+        if given.type == FRAME:
+            body = base64.b64encode(_gzip(given.body)).decode()
+            self.blocks.append(_block(url, "application/octet-stream", body, 'data-gzip="1"'))
+        elif given.type.startswith("image/"):
+            body = base64.b64encode(given.body).decode()
+            self.blocks.append(_block(url, "application/octet-stream", body, f'data-type="{given.type}"'))
+        else:
+            # No name or text of a log can end the element.
+            safe = given.body.decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")
+            self.blocks.append(_block(url, "application/json", safe))
+
+    def json(self, path: str, value: Any, **params: Any) -> None:
+        """Embed a value."""
+        self.add(path, params, Answer(to_json(value)))
+
+    def curves(self, tags: Sequence[str], by: str | None, band: str, smooth: float) -> None:
+        """The curves of these tags, of all runs and of groups, with as many columns as there is room for.
+
+        Along steps, smoothed as asked; if there is room, also along time and with other smoothing.
+        """
+        runs = max(len(self._log.shown()), 1)
+        of_point = _OF_POINT * (_SMOOTHED if smooth else 1)
+        width = int(min(max(_CURVES / max(len(tags), 1) / of_point / runs, _LEAST_WIDTH), WIDTH))
+        if width < WIDTH:
+            self.left_out.append(f"curves have {width} columns instead of {WIDTH}, for a small file")
+        levels = [smooth, *(level for level in LEVELS if level != smooth)]
+        views = [(x, level) for level in levels for x in AXES]
+        room: float = _CURVES if width == WIDTH else 0
+        plain = 0.0  # bytes of a view without smoothing, as the one before it shows
+        for x, level in views:
+            share = _SMOOTHED if level else 1.0
+            if plain * share > room:
+                break
+            before = len(self.blocks)
+            for tag in tags:
+                self._curve(tag, x, level, width, by, band)
+            size = sum(map(len, self.blocks[before:])) * 3 / 4  # base64 is a third longer
+            room, plain = room - size, size / share
+            self.views.append((x, level))
+        if len(self.views) == 1:
+            self.left_out.append("a choice of smoothing and of the x axis, for a small file")
+
+    def _curve(self, tag: str, x: str, smooth: float, width: int, by: str | None, band: str) -> None:
+        key = {"tag": tag, "width": WIDTH, "x": x, "smooth": written(smooth) if smooth else ""}
+        self.ask("curves", key=key, tag=tag, width=width, x=x, smooth=smooth)
+        if by is not None:
+            group = {"group": by, "band": band}
+            self.ask("curves", key={**key, **group}, tag=tag, width=WIDTH, x=x, smooth=smooth, **group)
+
+    def metrics(self, tags: Sequence[str]) -> None:
+        """The numbers of the table."""
+        columns = [[tag, stat] for tag in tags for stat in ("last", "min", "max", "best")]
+        self.ask("metrics", key={}, columns=json.dumps(columns))
+
+    def health(self) -> None:
+        """The doctor's findings, of the files as they are now."""
+        checkup = self._log.checkup
+        checkup.examine()
+        self.json("health", report(self._log, checkup))
+
+    def images(self) -> None:
+        """The last image of each tag and run, small."""
+        room, left = _IMAGES, 0
+        for tag in self._tags("images"):
+            entries = []
+            for run in self._having("images", tag):
+                small = self._thumbnail(run, tag)
+                if small is None or len(small[1].body) > room:
+                    left += 1
+                    continue
+                step, given = small
+                room -= len(given.body)
+                entries.append({"id": self._log.id_of(run), "steps": [step], "counts": [1]})
+                self.add("image", {"run": self._log.id_of(run), "tag": tag, "step": step, "index": 0}, given)
+            self.json("series", {"kind": "images", "tag": tag, "runs": entries}, kind="images", tag=tag)
+        if left:
+            self.left_out.append(f"{left:,} images, for a small file or since they cannot be read")
+
+    def texts(self) -> None:
+        """The last text of each tag and run."""
+        room, left = _TEXTS, 0
+        for tag in self._tags("texts"):
+            entries = []
+            for run in self._having("texts", tag):
+                params: dict[str, Any] = {"run": self._log.id_of(run), "tag": tag}
+                given = self._text(run, params)
+                if given is None or len(given.body) > room:
+                    left += 1
+                    continue
+                room -= len(given.body)
+                entries.append({"id": params["run"], "steps": [params["step"]]})
+                self.add("text", params, given)
+            self.json("series", {"kind": "texts", "tag": tag, "runs": entries}, kind="texts", tag=tag)
+        if left:
+            self.left_out.append(f"{left:,} texts, for a small file or since they cannot be read")
+
+    def _text(self, run: str, params: dict[str, Any]) -> Answer | None:
+        """The last text of a tag, and its step among the parameters; None if it cannot be read (any more)."""
+        try:
+            params["step"] = keys(self._log, run, "texts", params["tag"])[-1][0]
+            given = [(name, str(value)) for name, value in params.items()]
+            return ROUTES["text"].answer(self._log, Params(given, tuple(params)))
+        except (TbqError, IndexError):
+            return None
+
+    def _tags(self, kind: str) -> list[str]:
+        with self._log.lock:
+            return [tag for tag, kinds, _ in self._log.index.totals() if kind in kinds]
+
+    def _having(self, kind: str, tag: str) -> list[str]:
+        with self._log.lock:
+            return self._log.index.having(kind, tag, self._log.shown())
+
+    def _thumbnail(self, run: str, tag: str) -> tuple[int, Answer] | None:
+        try:
+            step, _, row = keys(self._log, run, "images", tag)[-1]
+            rows = located(self._log, run, "images").arrow([row]).to_pylist()
+        except (TbqError, IndexError):
+            return None
+        data = next((bytes(each["data"]) for each in rows if each["data"] is not None), None)
+        kind = rows[0]["format"] if rows else None
+        if data is None or kind not in ("png", "jpeg", "gif", "webp", "bmp"):
+            return None
+        small = shrunk(data)
+        if small is not None:
+            return step, small
+        return (step, Answer(data, f"image/{kind}")) if len(data) <= _IMAGE else None
+
+
+def shrunk(data: bytes) -> Answer | None:
+    """An image as a thumbnail; None if it is small, or if Pillow is not there or cannot read it."""
+    from tbq.export.pictures import picture
+
+    try:
+        image = picture(data)
+        if max(image.size) <= _SIDE and len(data) <= _IMAGE // 4:
+            return None
+        image.thumbnail((_SIDE, _SIDE))
+        if image.mode not in ("RGB", "L"):
+            image = image.convert("RGB")
+        stream = io.BytesIO()
+        image.save(stream, "JPEG", quality=82)
+    except (DependencyError, TbqError, OSError, ValueError, SyntaxError):
+        return None
+    return Answer(stream.getvalue(), "image/jpeg")
+
+
+def written(number: float) -> str:
+    """A number as JavaScript writes it.
+
+    >>> written(0.6), written(1.0), written(1e-5), written(2.5e-7)
+    ('0.6', '1', '0.00001', '2.5e-7')
+    """
+    plain = Decimal(repr(number))
+    if abs(number) >= 1e-6 or number == 0:
+        return format(plain, "f").removesuffix(".0")
+    digits, _, exponent = format(plain, "e").partition("e")
+    return f"{digits}e{int(exponent)}"
+
+
+def address(path: str, params: dict[str, Any]) -> str:
+    """The address of a question as the page writes it: parameters by name, empty ones left out.
+
+    >>> address("curves", {"x": "step", "tag": "val/loss", "group": ""})
+    'api/curves?tag=val%2Floss&x=step'
+    """
+    given = sorted((name, str(value)) for name, value in params.items() if value not in (None, ""))
+    query = "&".join(f"{name}={quote(value, safe=_UNRESERVED)}" for name, value in given)
+    return f"api/{path}?{query}" if query else f"api/{path}"
+
+
+_UNRESERVED = "-_.!~*'()"  # what encodeURIComponent leaves as it is
+
+
+def _gzip(data: bytes) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return packer.compress(data) + packer.flush()
+
+
+def _block(url: str, kind: str, body: str, more: str = "") -> str:
+    from html import escape
+
+    extra = f" {more}" if more else ""
+    return f'<script type="{kind}" data-url="{escape(url)}"{extra}>{body}</script>'

@@ -1,0 +1,1 @@
+"""SQL, filters and the doctor, which run in other processes."""

@@ -1,0 +1,179 @@
+"""Runs by an expression over the summary table: `hparam.lr > 0.01 and "val/loss" < 0.3`."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tbq.columns.names import folded
+from tbq.errors import QueryError
+from tbq.kinds.hparams import HPARAM
+from tbq.kinds.hparams import column as hparam_column
+from tbq.query.sqlerrors import explain
+from tbq.select import closest
+from tbq.server.answers.metrics import cells, parsed
+from tbq.server.answers.points import csv_answer
+from tbq.server.hparam_runs import hparams_of
+from tbq.server.http.encoding import Answer, json_answer
+from tbq.server.sql.worker_pool import Job
+from tbq.summary.statistics import STATS
+
+if TYPE_CHECKING:
+    from tbq.server.http.params import Params
+    from tbq.server.live_log import LiveLog
+
+_SECONDS = 5.0  # that a filter may take: it computes one value per run
+
+
+def filter_runs(log: LiveLog, params: Params) -> Answer:
+    """The numbers of the runs for which an expression is true, and of how many nothing can be said.
+
+    A text that is not a condition is an error. With maybe=1 it is not, since it may be a pattern of names: then the
+    answer says why, and which names are like it.
+    """
+    where = params.text("where").rstrip("; \n")  # as SQL is often ended
+    rows = log.shown()
+    if not where.strip():
+        return json_answer({"version": log.version, "ids": [log.id_of(run) for run in rows], "unknown": 0})
+    try:
+        job = params.job or Job()
+        job.seconds = _SECONDS
+        passing, unknown = matching(log, where, rows, job)
+    except NoConditionError as wrong:
+        if not params.flag("maybe"):
+            raise
+        hint = None if wrong.hint is None else log.without_paths(wrong.hint)
+        said = {"error": log.without_paths(wrong.message), "hint": hint, "word": wrong.word}
+        return json_answer(
+            {"version": log.version, "ids": None, **said, "closest": _like(where.strip(), rows)}
+        )
+    ids = [log.id_of(rows[i]) for i in passing]
+    return json_answer({"version": log.version, "ids": ids, "unknown": unknown})
+
+
+def _like(text: str, rows: Sequence[str]) -> list[str]:
+    """The names, or the parts of names, that are most like a text."""
+    return closest(text, rows) or closest(text, list({part for run in rows for part in run.split("/")}))
+
+
+class NoConditionError(QueryError):
+    """A text that is not a condition over this log; `word`: a mere name or number, which compares nothing."""
+
+    word = False
+
+
+def matching(log: LiveLog, where: str, rows: Sequence[str], job: Job) -> tuple[list[int], int]:
+    """The places of the runs for which the expression is true, and for how many it is null."""
+    children = log.workers
+    names = set(json.loads(children.ask(job, "names", where=where).body))
+    table = _table(log, names, rows)
+    stream = io.BytesIO()
+    with pa.ipc.new_stream(stream, table.schema) as writer:
+        writer.write_table(table)
+    answer = json.loads(children.ask(job, "matching", where=where, table=stream.getvalue()).body)
+    if "failed" in answer:
+        explained = _explained(answer["failed"], log, table, where)
+        wrong = NoConditionError(explained.message, hint=answer.get("hint") or explained.hint)
+        wrong.word = bool(answer["word"])
+        raise wrong
+    return answer["rows"], answer["unknown"]
+
+
+def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:
+    """The summary table, with the columns that the expression names: there may be 50,000 others."""
+    wanted = {folded(name) for name in names}
+    columns: dict[str, Any] = {"#row": pa.array(range(len(rows)), pa.int64())}
+    columns |= _facts(log, rows)
+    columns |= _hparams(log, rows)
+    with log.lock:
+        tags = [tag for tag in log.index.tags if _stems(tag, wanted)]
+    taken = {folded(name) for name in columns}
+    for tag in tags:
+        for stat in ("last", *(each for each in STATS if each != "last"), "best"):
+            name = tag if stat == "last" else f"{tag}.{stat}"
+            if folded(name) in wanted and folded(name) not in taken:
+                # Tags that differ by case alone: the one that is written so, else the first.
+                alike = [each for each in tags if folded(each) == folded(tag)]
+                if len(set(alike) & names) > 1:
+                    raise QueryError(
+                        f"a filter cannot tell {' and '.join(sorted(set(alike) & names))}: case does not count in SQL",
+                        hint="on the SQL page the table scalars has every tag as it is",
+                    )
+                if len(alike) > 1 and name not in names and tag != alike[0]:
+                    continue
+                if len(alike) > 1 and name not in names and any(each in names for each in alike):
+                    continue
+                values = cells(log, [(tag, stat)], rows)[name]
+                columns[name] = pa.array(values, pa.float64(), from_pandas=False)
+                taken.add(folded(name))
+    return pa.table(columns)
+
+
+def _stems(tag: str, wanted: set[str]) -> bool:
+    """Whether a tag, or a statistic of it, is among these names."""
+    name = folded(tag)
+    return name in wanted or any(f"{name}.{stat}" in wanted for stat in (*STATS, "best"))
+
+
+def _facts(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
+    states = log.states_now()
+    with log.lock:
+        known = [log.states.get(run) for run in rows]
+        events = [log.index.rows_of(run) for run in rows]
+    return {
+        "run": pa.array(list(rows), pa.string()),
+        "state": pa.array([states.get(run) for run in rows], pa.string()),
+        "step": pa.array([each.step if each else None for each in known], pa.int64()),
+        "started": pa.array([each.began if each else None for each in known], pa.float64()),
+        "duration": pa.array([each.ended - each.began if each else None for each in known], pa.float64()),
+        "events": pa.array(events, pa.int64()),
+    }
+
+
+def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
+    """`hparam` as a struct, so that hparam.lr needs no quotes, and `"hparam.lr"` as the summary table has it."""
+    with log.lock:
+        hparams = [hparams_of(log, run) for run in rows]
+    given = [dict(each.values) if each else {} for each in hparams]
+    arrays: dict[str, Any] = {}
+    for name in sorted({name for values in given for name in values}):
+        if folded(name) not in {folded(each) for each in arrays}:
+            arrays[name] = hparam_column([values.get(name) for values in given])
+    if not arrays:
+        return {}
+    columns = {f"{HPARAM}{name}": array for name, array in arrays.items()}
+    columns["hparam"] = pa.StructArray.from_arrays(list(arrays.values()), list(arrays))
+    return columns
+
+
+def _explained(text: str, log: LiveLog, table: pa.Table, where: str) -> QueryError:
+    known = [name for name in table.column_names if not name.startswith("#")]
+    with log.lock:
+        tags = list(log.index.tags)
+    error = explain(Exception(text), lambda: known, [], list)
+    if "LINE 2" in error.message:  # a place in the query around the filter, which nobody wrote
+        error = QueryError(error.message.partition("\n\n")[0], hint=error.hint)
+    missing = [word.strip('"') for word in text.split('"')[1:2]]
+    near = closest(missing[0], [*known, *tags]) if missing else []
+    if near:
+        listed = " or ".join(name if name.isidentifier() else f'"{name}"' for name in near)
+        return QueryError(error.message, hint=f"did you mean {listed}?")
+    hint = 'e.g. hparam.lr > 0.01 and "val/loss" < 0.3; statistics are "val/loss.min"'
+    return QueryError(error.message, hint=hint if "loss" not in where else error.hint or hint)
+
+
+def summary_csv(log: LiveLog, params: Params) -> Answer:
+    """What the runs table shows, as a file: facts, hyperparameters and the metrics asked for."""
+    rows = params.runs(log)
+    wanted = parsed(params.text("columns", "[]") or "[]")
+    columns = _facts(log, rows)
+    columns |= {name: column for name, column in _hparams(log, rows).items() if name != "hparam"}
+    for name, values in cells(log, wanted, rows).items():
+        if name in columns:
+            name = f"tag.{name}"
+        columns[name] = pa.array(values, pa.float64(), from_pandas=False)
+    return csv_answer(pa.table(columns), "runs.csv")
