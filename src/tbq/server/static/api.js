@@ -18,8 +18,10 @@ export class ApiError extends Error {
 
 export const report = document.documentElement.dataset.report ?? null;
 
-/** The address of a question; parameters are sorted and empty ones left out, so that equal questions have equal addresses.
- * @param {string} path @param {Params} params */
+/**
+ * The address of a question; parameters are sorted and empty ones left out, so that equal questions have equal
+ * addresses. @param {string} path @param {Params} params
+ */
 export function address(path, params = {}) {
   const parts = [];
   for (const name of Object.keys(params).sort()) {
@@ -36,7 +38,12 @@ let blocks = null;
 /** The embedded block of a report that answers a question.
  * @param {string} url */
 function embedded(url) {
-  blocks ??= new Map([...document.querySelectorAll("script[data-url]")].map((each) => [each.getAttribute("data-url") ?? "", /** @type {HTMLScriptElement} */ (each)]));
+  blocks ??= new Map(
+    [...document.querySelectorAll("script[data-url]")].map((each) => [
+      each.getAttribute("data-url") ?? "",
+      /** @type {HTMLScriptElement} */ (each),
+    ]),
+  );
   return blocks.get(url);
 }
 
@@ -121,12 +128,18 @@ export function decode(buffer) {
 function column(buffer, begin, each) {
   const at = begin + each.offset;
   switch (each.type) {
-    case "f64": return new Float64Array(buffer, at, each.length);
-    case "f32": return new Float32Array(buffer, at, each.length);
-    case "u32": return new Uint32Array(buffer, at, each.length);
-    case "u16": return new Uint16Array(buffer, at, each.length);
-    case "u8": return new Uint8Array(buffer, at, each.length);
-    default: return /** @type {any} */ (each.values ?? []);
+    case "f64":
+      return new Float64Array(buffer, at, each.length);
+    case "f32":
+      return new Float32Array(buffer, at, each.length);
+    case "u32":
+      return new Uint32Array(buffer, at, each.length);
+    case "u16":
+      return new Uint16Array(buffer, at, each.length);
+    case "u8":
+      return new Uint8Array(buffer, at, each.length);
+    default:
+      return /** @type {any} */ (each.values ?? []);
   }
 }
 

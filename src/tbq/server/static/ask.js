@@ -6,9 +6,11 @@ import { version } from "./runs.js";
 
 /** @template T @typedef {{ data: T | null, error: string, loading: boolean }} Asked */
 
-/** The answer to a question; the old answer stays until the new one is there.
- * @param {string} path @param {import("./api.js").Params | null} params null: nothing is asked @param {{ frame?: boolean, live?: boolean }} options
- * @returns {Asked<any>} */
+/**
+ * The answer to a question; the old answer stays until the new one is there. @param {string} path
+ * @param {import("./api.js").Params | null} params null: nothing is asked
+ * @param {{ frame?: boolean, live?: boolean }} options @returns {Asked<any>}
+ */
 export function useAsk(path, params, { frame = false, live = false } = {}) {
   const [state, setState] = useState(/** @type {Asked<any>} */ ({ data: null, error: "", loading: true }));
   const key = params ? address(path, params) : "";
@@ -19,7 +21,9 @@ export function useAsk(path, params, { frame = false, live = false } = {}) {
     const abort = new AbortController();
     if (before.current !== key) setState((old) => ({ ...old, loading: true }));
     before.current = key;
-    const asked = frame ? fetchFrame(path, params, { signal: abort.signal }) : fetchJson(path, params, { signal: abort.signal });
+    const asked = frame
+      ? fetchFrame(path, params, { signal: abort.signal })
+      : fetchJson(path, params, { signal: abort.signal });
     asked.then(
       (data) => abort.signal.aborted || setState({ data, error: "", loading: false }),
       (error) => abort.signal.aborted || setState((old) => ({ data: old.data, error: error.message, loading: false })),

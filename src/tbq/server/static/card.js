@@ -51,11 +51,22 @@ export function Card({ tag, description = "", big = false }) {
       }),
       // Looks.
       effect(() => {
-        dark.value; logs.value; logX.value; outliers.value; zoom.value; group.value; groupOf.value; runs.value; shownSet.value;
+        dark.value;
+        logs.value;
+        logX.value;
+        outliers.value;
+        zoom.value;
+        group.value;
+        groupOf.value;
+        runs.value;
+        shownSet.value;
         untracked(() => c.drawSoon());
       }),
       effect(() => {
-        hover.value; fixed.value; hot.value; hotGroup.value;
+        hover.value;
+        fixed.value;
+        hot.value;
+        hotGroup.value;
         untracked(() => c.drawOver());
       }),
     ];
@@ -70,10 +81,13 @@ export function Card({ tag, description = "", big = false }) {
     const onPaper = () => (measure(), c.draw());
     paper.addEventListener("change", onPaper);
     c.visible = report !== null;
-    const seen = new IntersectionObserver(([entry]) => {
-      c.visible = entry.isIntersecting || report !== null; // a report may be printed, and has its data at hand
-      if (c.visible && c.stale) c.ask();
-    }, { rootMargin: "100px" });
+    const seen = new IntersectionObserver(
+      ([entry]) => {
+        c.visible = entry.isIntersecting || report !== null; // a report may be printed, and has its data at hand
+        if (c.visible && c.stale) c.ask();
+      },
+      { rootMargin: "100px" },
+    );
     seen.observe(node);
     return () => {
       for (const stop of stops) stop();
@@ -89,24 +103,50 @@ export function Card({ tag, description = "", big = false }) {
   const log = logs.value.has(tag);
   const cut = tag.lastIndexOf("/") + 1;
   const empty = c.curves && c.series().every((each) => !each.x.length || each.last.every(Number.isNaN));
-  return html`<section class=${`card ${big ? "card-big" : ""}`} aria-label=${big ? `${tag}, full screen` : tag} data-tag=${big ? undefined : tag}>
+  return html`<section
+    class=${`card ${big ? "card-big" : ""}`} aria-label=${big ? `${tag}, full screen` : tag}
+    data-tag=${big ? undefined : tag}
+  >
     <header class="card-head">
-      <h3 class="card-title" title=${description || tag}><span class="dim">${tag.slice(0, cut)}</span>${tag.slice(cut)}</h3>
+      <h3 class="card-title" title=${description || tag}>
+        <span class="dim">${tag.slice(0, cut)}</span>
+        ${tag.slice(cut)}
+      </h3>
       <span class="card-tools">
-        <button type="button" class="text-button" aria-pressed=${log} title="Logarithmic y axis" onClick=${() => (logs.value = toggled(logs.value, tag))}>log</button>
-        <${IconButton} name="pin" label=${pinned ? "Unpin" : "Pin to the top"} pressed=${pinned} onClick=${() => (pins.value = pinned ? pins.value.filter((each) => each !== tag) : [...pins.value, tag])} />
-        <${IconButton} name=${big ? "close" : "full"} label=${big ? "Close" : "Full screen"} onClick=${() => (full.value = big ? "" : tag)} />
+        <button
+          type="button" class="text-button" aria-pressed=${log} title="Logarithmic y axis"
+          onClick=${() => (logs.value = toggled(logs.value, tag))}
+        >
+          log
+        </button>
+        <${IconButton}
+          name="pin" label=${pinned ? "Unpin" : "Pin to the top"} pressed=${pinned}
+          onClick=${() => (pins.value = pinned ? pins.value.filter((each) => each !== tag) : [...pins.value, tag])}
+        />
+        <${IconButton}
+          name=${big ? "close" : "full"} label=${big ? "Close" : "Full screen"}
+          onClick=${() => (full.value = big ? "" : tag)}
+        />
         <${CardMenu} chart=${c} />
       </span>
     </header>
-    <div class="plot" ref=${frame} tabindex="0" role="group" aria-label=${`Chart of ${tag}. Arrow keys move, plus and minus zoom, 0 shows all.`}
-      onPointerDown=${(/** @type {PointerEvent} */ e) => press(c, e)} onPointerMove=${(/** @type {PointerEvent} */ e) => move(c, e)} onPointerLeave=${() => leave(c)}
-      onDblClick=${() => reset(c)} onWheel=${(/** @type {WheelEvent} */ e) => wheel(c, e)} onKeyDown=${(/** @type {KeyboardEvent} */ e) => key(c, e)}>
+    <div
+      class="plot" ref=${frame} tabindex="0" role="group"
+      aria-label=${`Chart of ${tag}. Arrow keys move, plus and minus zoom, 0 shows all.`}
+      onPointerDown=${(/** @type {PointerEvent} */ e) => press(c, e)}
+      onPointerMove=${(/** @type {PointerEvent} */ e) => move(c, e)} onPointerLeave=${() => leave(c)}
+      onDblClick=${() => reset(c)} onWheel=${(/** @type {WheelEvent} */ e) => wheel(c, e)}
+      onKeyDown=${(/** @type {KeyboardEvent} */ e) => key(c, e)}
+    >
       <canvas ref=${base} class="plot-base" role="img" aria-label=${said(c)}></canvas>
       <canvas ref=${over} class="plot-over" aria-hidden="true"></canvas>
       ${c.loading && html`<div class="plot-note loading" aria-hidden="true"></div>`}
       ${c.error && html`<div class="plot-note" role="status">${c.error}</div>`}
-      ${!c.error && empty && html`<div class="plot-note">No points of the shown runs${zoom.value ? " in this range" : ""}.</div>`}
+      ${
+        !c.error &&
+        empty &&
+        html`<div class="plot-note">No points of the shown runs${zoom.value ? " in this range" : ""}.</div>`
+      }
       <${Tooltip} chart=${c} tag=${tag} />
     </div>
   </section>`;
@@ -138,20 +178,28 @@ function CardMenu({ chart: c }) {
   const command = async () => {
     const { runs: ids, smooth: s, log, group: g, band: b, low, high, x } = question(tag, 600);
     try {
-      await copy(await fetchText("command", { tag, runs: ids, smooth: s, log, group: g, band: b, low, high, x }), "the command");
+      await copy(
+        await fetchText("command", { tag, runs: ids, smooth: s, log, group: g, band: b, low, high, x }),
+        "the command",
+      );
     } catch (error) {
       say(/** @type {Error} */ (error).message);
     }
   };
-  return html`<${Menu} icon="more" title=${`More for ${tag}`} align="right">${(/** @type {() => void} */ close) => {
-    const then = (/** @type {() => any} */ job) => () => (close(), job());
-    return html`
-      <${Item} onClick=${then(save("png"))}>Download PNG<//>
-      <${Item} onClick=${then(save("svg"))}>Download SVG<//>
-      ${report === null && html`<${Item} onClick=${then(csv)} hint="all points">Download CSV<//>`}
-      ${report === null && html`<${Item} onClick=${then(command)}>Copy the tbq plot command<//>`}
-      <hr />
-      <${Item} onClick=${then(() => reset(c))} disabled=${!zoom.value && !c.yZoom}>Reset zoom<//>
-      <${Item} onClick=${then(() => (axis.value = axis.value === `tag:${tag}` ? "step" : `tag:${tag}`))}>Use as the x axis<//>`;
-  }}<//>`;
+  return html`<${Menu} icon="more" title=${`More for ${tag}`} align="right">
+    ${(/** @type {() => void} */ close) => {
+      const then = (/** @type {() => any} */ job) => () => (close(), job());
+      return html`
+        <${Item} onClick=${then(save("png"))}>Download PNG<//>
+        <${Item} onClick=${then(save("svg"))}>Download SVG<//>
+        ${report === null && html`<${Item} onClick=${then(csv)} hint="all points">Download CSV<//>`}
+        ${report === null && html`<${Item} onClick=${then(command)}>Copy the tbq plot command<//>`}
+        <hr />
+        <${Item} onClick=${then(() => reset(c))} disabled=${!zoom.value && !c.yZoom}>Reset zoom<//>
+        <${Item} onClick=${then(() => (axis.value = axis.value === `tag:${tag}` ? "step" : `tag:${tag}`))}>
+          Use as the x axis
+        <//>
+      `;
+    }}
+  <//>`;
 }

@@ -17,14 +17,20 @@ export function number(value, digits = 4, trim = true) {
   return trim ? trimmed(text) : text;
 }
 
-/** A value in the digits that are needed to tell it from another that far away, at least `least`. @param {number} value @param {number} unit @param {number} least */
+/**
+ * A value in the digits that are needed to tell it from another that far away, at least `least`.
+ * @param {number} value @param {number} unit @param {number} least
+ */
 export function numberTo(value, unit, least = 4) {
   const digits = Math.ceil(Math.log10(Math.abs(value) / unit)) + 1;
   return number(value, Number.isFinite(digits) ? Math.min(Math.max(digits, least), 17) : least);
 }
 
-/** Numbers of one column as texts that align on the point, if they stand at the right: what others have after it is filled with
- * spaces as wide as a digit and as wide as a point. @param {string[]} texts @returns {(text: string) => string} */
+/**
+ * Numbers of one column as texts that align on the point, if they stand at the right: what others have after it is
+ * filled with spaces as wide as a digit and as wide as a point. @param {string[]} texts
+ * @returns {(text: string) => string}
+ */
 export function onPoint(texts) {
   const places = (/** @type {string} */ text) => (text.includes(".") ? text.length - 1 - text.indexOf(".") : 0);
   const most = Math.max(0, ...texts.filter((text) => !text.includes("e")).map(places));
@@ -50,7 +56,8 @@ export function grouped(text) {
 export const count = (value) => (value === null || value === undefined ? "" : grouped(whole(value)));
 
 /** @param {number | bigint} value */
-const whole = (value) => (typeof value === "bigint" ? String(value) : Math.abs(value) < 1e21 ? String(Math.round(value)) : number(value));
+const whole = (value) =>
+  typeof value === "bigint" ? String(value) : Math.abs(value) < 1e21 ? String(Math.round(value)) : number(value);
 
 /** A count or a tick in few letters. @param {number} value @param {number} [digits] */
 export function compact(value, digits) {
@@ -69,7 +76,11 @@ export function duration(seconds) {
   const sign = seconds <= -1 ? "-" : "";
   let whole = Math.floor(Math.abs(seconds));
   if (whole < 60) return `${sign}${whole}s`;
-  const steps = /** @type {const} */ ([[60, "s", 60, "m"], [60, "m", 24, "h"], [24, "h", 1e9, "d"]]);
+  const steps = /** @type {const} */ ([
+    [60, "s", 60, "m"],
+    [60, "m", 24, "h"],
+    [24, "h", 1e9, "d"],
+  ]);
   for (const [small, letter, big, bigger] of steps) {
     const rest = whole % small;
     whole = Math.floor(whole / small);
@@ -112,8 +123,11 @@ export function cell(value) {
   return String(value);
 }
 
-/** A field of a CSV file, as tbq's own files have it with `csv_safe` (a test compares the two): a spreadsheet would run a text
- * that starts with one of these signs. @param {unknown} value @param {boolean} isNumber a number, perhaps as text, since it is large */
+/**
+ * A field of a CSV file, as tbq's own files have it with `csv_safe` (a test compares the two): a spreadsheet would
+ * run a text that starts with one of these signs. @param {unknown} value
+ * @param {boolean} isNumber a number, perhaps as text, since it is large
+ */
 export function field(value, isNumber = typeof value === "number" || typeof value === "bigint") {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   const text = String(value);

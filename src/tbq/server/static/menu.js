@@ -30,12 +30,26 @@ export function Icon({ name }) {
 
 /** @param {any} props */
 export function IconButton({ name, label, pressed, onClick, class: more = "", ...rest }) {
-  return html`<button type="button" class=${`icon-button ${more}`} aria-label=${label} title=${label} aria-pressed=${pressed} onClick=${onClick} ...${rest}><${Icon} name=${name} /></button>`;
+  return html`<button
+    type="button" class=${`icon-button ${more}`} aria-label=${label} title=${label} aria-pressed=${pressed}
+    onClick=${onClick} ...${rest}
+  >
+    <${Icon} name=${name} />
+  </button>`;
 }
 
 /** A button that opens a small panel below it. Escape and a click elsewhere close it.
  * @param {any} props */
-export function Menu({ label, title, icon, children, class: more = "", align = "left", id = undefined, onOpen = undefined }) {
+export function Menu({
+  label,
+  title,
+  icon,
+  children,
+  class: more = "",
+  align = "left",
+  id = undefined,
+  onOpen = undefined,
+}) {
   const [open, setOpen] = useState(false);
   const root = useRef(/** @type {HTMLElement | null} */ (null));
   const panel = useRef(/** @type {HTMLElement | null} */ (null));
@@ -72,18 +86,29 @@ export function Menu({ label, title, icon, children, class: more = "", align = "
   }, [open]);
   const close = () => setOpen(false);
   return html`<span class=${`menu ${more}`} ref=${root}>
-    <button type="button" id=${id} class=${icon ? "icon-button" : "menu-button"} aria-haspopup="true" aria-expanded=${open} aria-label=${icon ? title : undefined} title=${title}
-      onClick=${() => (setOpen(!open), onOpen?.())}>
+    <button
+      type="button" id=${id} class=${icon ? "icon-button" : "menu-button"} aria-haspopup="true"
+      aria-expanded=${open} aria-label=${icon ? title : undefined} title=${title}
+      onClick=${() => (setOpen(!open), onOpen?.())}
+    >
       ${icon ? html`<${Icon} name=${icon} />` : html`<span class="menu-label">${label}</span><${Icon} name="down" />`}
     </button>
-    ${open && html`<div class="menu-panel" ref=${panel}>${typeof children === "function" ? children(close) : children}</div>`}
+    ${
+      open &&
+      html`<div class="menu-panel" ref=${panel}>${typeof children === "function" ? children(close) : children}</div>`
+    }
   </span>`;
 }
 
 /** An entry of a menu. @param {any} props */
 export function Item({ onClick, checked = undefined, children, hint = "", disabled = false }) {
-  return html`<button type="button" class="menu-item" aria-pressed=${checked === undefined ? undefined : String(checked)} disabled=${disabled} onClick=${onClick}>
-    <span class="menu-check">${checked ? "✓" : ""}</span><span class="menu-text">${children}</span>${hint && html`<span class="menu-hint">${hint}</span>`}
+  return html`<button
+    type="button" class="menu-item" aria-pressed=${checked === undefined ? undefined : String(checked)}
+    disabled=${disabled} onClick=${onClick}
+  >
+    <span class="menu-check">${checked ? "✓" : ""}</span>
+    <span class="menu-text">${children}</span>
+    ${hint && html`<span class="menu-hint">${hint}</span>`}
   </button>`;
 }
 
@@ -93,7 +118,10 @@ export function Dialog({ title, onClose, children, class: more = "" }) {
   useEffect(() => {
     node.current?.showModal();
   }, []);
-  return html`<dialog ref=${node} class=${`dialog ${more}`} aria-label=${title} onClose=${onClose} onClick=${(/** @type {Event} */ event) => event.target === node.current && onClose()}>
+  return html`<dialog
+    ref=${node} class=${`dialog ${more}`} aria-label=${title} onClose=${onClose}
+    onClick=${(/** @type {Event} */ event) => event.target === node.current && onClose()}
+  >
     <div class="dialog-head"><h2>${title}</h2><${IconButton} name="close" label="Close" onClick=${onClose} /></div>
     <div class="dialog-body">${children}</div>
   </dialog>`;
@@ -135,5 +163,8 @@ export const fileName = (text) => text.replace(/[^\w.=-]+/g, "_").slice(0, 80) |
 
 /** What is said in place of content. @param {any} props */
 export function Empty({ title, children }) {
-  return html`<div class="empty"><p class="empty-title">${title}</p>${children && html`<div class="empty-text">${children}</div>`}</div>`;
+  return html`<div class="empty">
+    <p class="empty-title">${title}</p>
+    ${children && html`<div class="empty-text">${children}</div>`}
+  </div>`;
 }

@@ -30,7 +30,8 @@ function want(id) {
     const now = version.peek();
     try {
       const curves = curvesOf(await fetchFrame("curves", { tag, runs: ranges(ids), x: "step", width: 30 }));
-      for (const each of ids) known.set(each, { version: now, series: curves.series.find((series) => series.id === each) ?? null });
+      for (const each of ids)
+        known.set(each, { version: now, series: curves.series.find((series) => series.id === each) ?? null });
       arrived.value++;
     } catch {
       // No curve is drawn; the table says the rest.
@@ -71,11 +72,15 @@ function draw(canvas, series, tint) {
     if (v > high && v < Infinity) high = v;
   }
   if (!(low <= high)) return;
-  const y = (/** @type {number} */ v) => (high > low ? canvas.height - 4 - ((v - low) / (high - low)) * (canvas.height - 8) : canvas.height / 2);
+  const y = (/** @type {number} */ v) =>
+    high > low ? canvas.height - 4 - ((v - low) / (high - low)) * (canvas.height - 8) : canvas.height / 2;
   context.strokeStyle = tint;
   context.lineWidth = 2.2;
   context.lineJoin = "round";
   context.beginPath();
-  series.last.forEach((v, i) => Number.isNaN(v) || context.lineTo(2 + (i / Math.max(1, series.last.length - 1)) * (canvas.width - 4), y(v)));
+  series.last.forEach(
+    (v, i) =>
+      Number.isNaN(v) || context.lineTo(2 + (i / Math.max(1, series.last.length - 1)) * (canvas.width - 4), y(v)),
+  );
   context.stroke();
 }

@@ -45,9 +45,19 @@ function Clip({ tag, each }) {
     const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
     if (audio && data) audio.currentTime = ((event.clientX - box.left) / box.width) * data.header.seconds;
   };
-  return html`<div class="card media-card"><${RunLabel} run=${each.run}>step ${count(step)}<//>
-    <canvas ref=${canvas} class="wave" width="720" height="128" role="img" aria-label=${`Waveform of ${tag}`} onClick=${seek}></canvas>
+  return html`<div class="card media-card">
+    <${RunLabel} run=${each.run}>step ${count(step)}<//>
+    <canvas
+      ref=${canvas} class="wave" width="720" height="128" role="img" aria-label=${`Waveform of ${tag}`}
+      onClick=${seek}
+    ></canvas>
     ${error && html`<p class="dim">${error}</p>`}
-    <audio ref=${player} controls preload="none" src=${link("audio", params)} onTimeUpdate=${draw} aria-label=${`${tag}, ${each.run.name}`}></audio>
-    <div class="dim">${data ? `${number(data.header.seconds, 3)} s · ${count(data.header.rate)} Hz` : ""} ${each.counts?.[stepAt(each.steps)] > 1 ? `· first of ${each.counts[stepAt(each.steps)]}` : ""}</div></div>`;
+    <audio
+      ref=${player} controls preload="none" src=${link("audio", params)} onTimeUpdate=${draw}
+      aria-label=${`${tag}, ${each.run.name}`}
+    ></audio>
+    <div class="dim">
+      ${data ? `${number(data.header.seconds, 3)} s · ${count(data.header.rate)} Hz` : ""} ${each.counts?.[stepAt(each.steps)] > 1 ? `· first of ${each.counts[stepAt(each.steps)]}` : ""}
+    </div>
+  </div>`;
 }

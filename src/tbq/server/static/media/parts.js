@@ -4,7 +4,10 @@ import { html } from "../ui.js";
 import { colourOf } from "../runs.js";
 import { mediaStep } from "../state.js";
 
-/** The place of the step that a run shows: the last one up to the slider's, else its first. @param {import("../steps.js").Step[]} list */
+/**
+ * The place of the step that a run shows: the last one up to the slider's, else its first.
+ * @param {import("../steps.js").Step[]} list
+ */
 export function stepAt(list) {
   if (!list.length) return -1;
   const wanted = mediaStep.value;
@@ -15,5 +18,9 @@ export function stepAt(list) {
 
 /** The name of a run with its colour, above a card. @param {any} props */
 export function RunLabel({ run, children }) {
-  return html`<div class="run-label"><span class="swatch dot" style=${{ background: colourOf(run.id) }}></span><span class="run-name" title=${run.name}><bdi dir="ltr">${run.name}</bdi></span><span class="dim">${children}</span></div>`;
+  return html`<div class="run-label">
+    <span class="swatch dot" style=${{ background: colourOf(run.id) }}></span>
+    <span class="run-name" title=${run.name}><bdi dir="ltr">${run.name}</bdi></span>
+    <span class="dim">${children}</span>
+  </div>`;
 }
