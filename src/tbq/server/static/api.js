@@ -47,9 +47,8 @@ function embedded(url) {
   return blocks.get(url);
 }
 
-/** @param {string} path @param {Params} params @param {RequestInit} options */
-async function ask(path, params, options) {
-  const url = address(path, params);
+/** @param {string} url @param {RequestInit} options */
+async function ask(url, options) {
   if (report !== null) throw new ApiError("This report does not contain that.", "Open the log with tbq serve.", 404);
   let answer;
   try {
@@ -70,24 +69,30 @@ async function ask(path, params, options) {
   return answer;
 }
 
-/** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<any>} */
-export async function fetchJson(path, params = {}, options = {}) {
-  const block = embedded(address(path, params));
+/** @param {string} url from address() @param {RequestInit} options @returns {Promise<any>} */
+export async function jsonAt(url, options = {}) {
+  const block = embedded(url);
   if (block) return JSON.parse(block.textContent ?? "null");
-  return (await ask(path, params, options)).json();
+  return (await ask(url, options)).json();
 }
+
+/** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<any>} */
+export const fetchJson = (path, params = {}, options = {}) => jsonAt(address(path, params), options);
 
 /** @param {string} path @param {Params} params @returns {Promise<string>} */
 export async function fetchText(path, params = {}) {
-  return (await ask(path, params, {})).text();
+  return (await ask(address(path, params), {})).text();
+}
+
+/** @param {string} url from address() @param {RequestInit} options @returns {Promise<Frame>} */
+export async function frameAt(url, options = {}) {
+  const block = embedded(url);
+  if (block) return decode(await unpacked(block));
+  return decode(await (await ask(url, options)).arrayBuffer());
 }
 
 /** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<Frame>} */
-export async function fetchFrame(path, params = {}, options = {}) {
-  const block = embedded(address(path, params));
-  if (block) return decode(await unpacked(block));
-  return decode(await (await ask(path, params, options)).arrayBuffer());
-}
+export const fetchFrame = (path, params = {}, options = {}) => frameAt(address(path, params), options);
 
 /** The bytes of a block: base64, compressed if it says so.
  * @param {HTMLScriptElement} block */
@@ -100,7 +105,7 @@ async function unpacked(block) {
 /** @param {string} path @param {unknown} body @param {RequestInit} options */
 export async function post(path, body, options = {}) {
   const headers = { "Content-Type": "application/json" };
-  return ask(path, {}, { ...options, method: "POST", headers, body: JSON.stringify(body) });
+  return ask(address(path), { ...options, method: "POST", headers, body: JSON.stringify(body) });
 }
 
 /** An address for `src` and `href`: an embedded block as a data: URL, or the server's.

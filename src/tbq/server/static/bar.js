@@ -34,7 +34,8 @@ export function Bar() {
       isReport
         ? html`<span class="brand">tbq</span>`
         : html`<h1>
-          <span class="brand">tbq</span> <span class="title" title=${server.value?.title}>${server.value?.title ?? ""}</span>
+          <span class="brand">tbq</span>${" "}
+          <span class="title" title=${server.value?.title}>${server.value?.title ?? ""}</span>
         </h1>`
     }
     ${
@@ -103,7 +104,11 @@ function Drawing() {
         </label>
         <${Menu} label=${`x: ${kind}`} title="The x axis and the scale" align="right" id="axis">
           ${(/** @type {() => void} */ close) => {
-            const set = (/** @type {string} */ value) => () => ((axis.value = value), (zoom.value = null), close());
+            const set = (/** @type {string} */ value) => () => {
+              axis.value = value;
+              zoom.value = null;
+              close();
+            };
             return html`<div class="menu-list">
               <div class="menu-title">x axis</div>
               <${Item} checked=${axis.value === "step"} onClick=${set("step")}>Step<//>

@@ -1,6 +1,6 @@
 // One card: the curves of a tag, with zoom, crosshair, exact values and downloads.
 
-import { html, useRef, useState, useLayoutEffect, effect, untracked } from "./ui.js";
+import { html, useRef, useState, useLayoutEffect, computed, on } from "./ui.js";
 import { fetchText, link, ranges, report } from "./api.js";
 import { pngOf, svgOf } from "./chart/svg.js";
 import { Chart, charts, nameOf, question } from "./plot.js";
@@ -10,7 +10,7 @@ import { Tooltip } from "./tooltip.js";
 import { Menu, Item, IconButton, download, copy, say, fileName } from "./menu.js";
 import { shown, shownSet, runs, version, banded, groupOf, hot, hotGroup, toggled } from "./runs.js";
 import { axis, group, zoom, logs, logX, outliers, pins, full, dark } from "./state.js";
-import { count } from "./format.js";
+import { counted } from "./format.js";
 
 /** @param {{ tag: string, description?: string, big?: boolean }} props */
 export function Card({ tag, description = "", big = false }) {
@@ -38,37 +38,15 @@ export function Card({ tag, description = "", big = false }) {
     measure();
     const stops = [
       // Data: whenever what is asked for changes, and the card is on the screen.
-      effect(() => {
-        const width = Math.max(100, Math.ceil((c.width || 400) / 50) * 50);
-        const params = question(tag, width);
-        version.value;
-        untracked(() => {
-          c.params = params;
-          c.stale = true;
-          c.askSoon();
-          c.drawSoon();
-        });
+      on([computed(() => question(tag, c.columns())), version], (params) => {
+        c.params = params;
+        c.stale = true;
+        c.askSoon();
+        c.drawSoon();
       }),
       // Looks.
-      effect(() => {
-        dark.value;
-        logs.value;
-        logX.value;
-        outliers.value;
-        zoom.value;
-        group.value;
-        groupOf.value;
-        runs.value;
-        shownSet.value;
-        untracked(() => c.drawSoon());
-      }),
-      effect(() => {
-        hover.value;
-        fixed.value;
-        hot.value;
-        hotGroup.value;
-        untracked(() => c.drawOver());
-      }),
+      on([dark, logs, logX, outliers, zoom, group, groupOf, runs, shownSet], () => c.drawSoon()),
+      on([hover, fixed, hot, hotGroup], () => c.drawOver()),
     ];
     const sized = new ResizeObserver(() => {
       if (!measure()) return;
@@ -78,7 +56,10 @@ export function Card({ tag, description = "", big = false }) {
     sized.observe(node);
     // On paper a card has another size and more pixels, at once: nothing waits for a frame.
     const paper = matchMedia("print");
-    const onPaper = () => (measure(), c.draw());
+    const onPaper = () => {
+      measure();
+      c.draw();
+    };
     paper.addEventListener("change", onPaper);
     c.visible = report !== null;
     const seen = new IntersectionObserver(
@@ -97,7 +78,7 @@ export function Card({ tag, description = "", big = false }) {
       c.end();
       charts.delete(big ? `${tag} (full)` : tag);
     };
-  }, [tag]);
+  }, [tag, big, c]);
 
   const pinned = pins.value.includes(tag);
   const log = logs.value.has(tag);
@@ -156,7 +137,7 @@ export function Card({ tag, description = "", big = false }) {
 function said(c) {
   if (!c.curves) return `${c.tag}: loading`;
   const n = c.curves.series.length;
-  return `${c.tag}: ${count(n)} ${banded.peek() ? (n === 1 ? "group" : "groups") : n === 1 ? "run" : "runs"}, ${count(c.curves.points)} points`;
+  return `${c.tag}: ${counted(n, banded.peek() ? "group" : "run")}, ${counted(c.curves.points, "point")}`;
 }
 
 /** @param {{ chart: Chart }} props */
@@ -188,7 +169,10 @@ function CardMenu({ chart: c }) {
   };
   return html`<${Menu} icon="more" title=${`More for ${tag}`} align="right">
     ${(/** @type {() => void} */ close) => {
-      const then = (/** @type {() => any} */ job) => () => (close(), job());
+      const then = (/** @type {() => any} */ job) => () => {
+        close();
+        job();
+      };
       return html`
         <${Item} onClick=${then(save("png"))}>Download PNG<//>
         <${Item} onClick=${then(save("svg"))}>Download SVG<//>

@@ -46,7 +46,9 @@ export function Curves() {
     .map((name) => scalarTags.value.find((tag) => tag.tag === name))
     .filter((tag) => tag !== undefined);
   if (!loaded.value)
-    return html`<div class="cards">${Array.from({ length: 4 }, (_, i) => html`<div class="card ghost" key=${i}></div>`)}</div>`;
+    return html`<div class="cards">
+      ${Array.from({ length: 4 }, (_, i) => html`<div class="card ghost" key=${i}></div>`)}
+    </div>`;
   if (!runs.value.length) return html`<${Waiting} />`;
   if (!scalarTags.value.length)
     return html`<${Empty} title="No scalars in this log">
@@ -66,7 +68,8 @@ export function Curves() {
     ${
       !list.length &&
       html`<${Empty} title="No tag fits the search">
-        ${count(scalarTags.value.length)} tags are left out. <button type="button" class="link" onClick=${() => (search.value = "")}>Clear the search</button>
+        ${count(scalarTags.value.length)} tags are left out.${" "}
+        <button type="button" class="link" onClick=${() => (search.value = "")}>Clear the search</button>
       <//>`
     }
     ${
@@ -80,7 +83,9 @@ export function Curves() {
 
 export function Waiting() {
   const name = server.value?.title ?? "";
-  return html`<${Empty} title=${`No event files yet${name ? ` in ${name}` : ""}.`}>Waiting; this page fills by itself.<//>`;
+  return html`<${Empty} title=${`No event files yet${name ? ` in ${name}` : ""}.`}>
+    Waiting; this page fills by itself.
+  <//>`;
 }
 
 /** @param {{ section: Section }} props */

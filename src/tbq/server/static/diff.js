@@ -26,8 +26,10 @@ export function difference(before, after) {
   let i = 0;
   let j = 0;
   while (i < x.length || j < y.length) {
-    if (i < x.length && j < y.length && x[i] === y[j]) made.push({ kind: "same", text: x[i++] }), j++;
-    else if (i < x.length && (j >= y.length || common[(i + 1) * width + j] >= common[i * width + j + 1]))
+    if (i < x.length && j < y.length && x[i] === y[j]) {
+      made.push({ kind: "same", text: x[i++] });
+      j++;
+    } else if (i < x.length && (j >= y.length || common[(i + 1) * width + j] >= common[i * width + j + 1]))
       made.push({ kind: "removed", text: x[i++] });
     else made.push({ kind: "added", text: y[j++] });
   }

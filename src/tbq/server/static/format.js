@@ -55,6 +55,9 @@ export function grouped(text) {
 /** A whole number with thousands separators. @param {number | bigint} value */
 export const count = (value) => (value === null || value === undefined ? "" : grouped(whole(value)));
 
+/** Three runs, one run. @param {number} n @param {string} one the noun for one of them */
+export const counted = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
+
 /** @param {number | bigint} value */
 const whole = (value) =>
   typeof value === "bigint" ? String(value) : Math.abs(value) < 1e21 ? String(Math.round(value)) : number(value);
@@ -106,7 +109,9 @@ export function time(seconds) {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return "";
   const pad = (/** @type {number} */ n) => String(n).padStart(2, "0");
-  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+  const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())];
+  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(pad);
+  return `${day.join("-")} ${clock.join(":")}`;
 }
 
 /** How long ago, in one unit. @param {number} seconds */

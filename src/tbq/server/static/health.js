@@ -7,14 +7,10 @@ import { filter, tab, search } from "./state.js";
 import { Dialog, Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
 import { exactly } from "./match.js";
-import { count } from "./format.js";
+import { count, counted } from "./format.js";
 
 const GLYPHS = /** @type {Record<string, string>} */ ({ error: "✕", warning: "▲", info: "●" });
-const WORDS = /** @type {Record<string, [string, string]>} */ ({
-  error: ["error", "errors"],
-  warning: ["warning", "warnings"],
-  info: ["note", "notes"],
-});
+const WORDS = /** @type {Record<string, string>} */ ({ error: "error", warning: "warning", info: "note" });
 const ORDER = ["error", "warning", "info"];
 /** @type {import("./types.js").Signal<{ code: string, text: string } | null>} */
 const explained = signal(null);
@@ -60,7 +56,7 @@ export function Health() {
           counts.length
             ? counts.map(
                 ([name, n]) => html`<span key=${name} class=${`severity ${name}`}>
-                  <span aria-hidden="true">${GLYPHS[name]}</span> ${count(/** @type {number} */ (n))} ${WORDS[name][n === 1 ? 0 : 1]}
+                  <span aria-hidden="true">${GLYPHS[name]}</span> ${counted(/** @type {number} */ (n), WORDS[name])}
                 </span>`,
               )
             : !data.failure && html`<span class="severity ok">✓ Nothing is wrong with this log.</span>`
@@ -69,7 +65,7 @@ export function Health() {
       ${
         restarts.length > 0 &&
         html`<span class="dim">
-          ${count(restarts.length)} ${restarts.length === 1 ? "series was" : "series were"} resumed; dotted lines mark where.
+          ${count(restarts.length)} series ${restarts.length === 1 ? "was" : "were"} resumed; dotted lines mark where.
         </span>`
       }
       ${data.running && html`<span class="dim">checking again …</span>`}
@@ -77,7 +73,8 @@ export function Health() {
     ${
       data.failure &&
       html`<p class="failed">
-        The log could not be checked: ${data.failure}. ${findings.length ? "What is listed was found before, or by reading. " : ""}
+        The log could not be checked: ${data.failure}.${" "}
+        ${findings.length > 0 && "What is listed was found before, or by reading. "}
         tbq doctor checks it outside of this page.
       </p>`
     }
@@ -110,7 +107,7 @@ function Finding({ each }) {
   return html`<li class="card finding">
     <span class=${`severity ${each.severity}`}>
       <span aria-hidden="true">${GLYPHS[each.severity]}</span>
-      <span class="sr">${WORDS[each.severity]?.[0]}</span>
+      <span class="sr">${WORDS[each.severity]}</span>
     </span>
     <div class="finding-body">
       <p>

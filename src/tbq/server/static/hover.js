@@ -61,10 +61,10 @@ export function readings(curves, layout, x, py) {
  */
 
 /**
- * Exact values for the tooltip, by run. @param {string} tag @param {number[]} ids @param {number} x
- * @param {string} axis @param {number} smooth @param {AbortSignal} signal @returns {Promise<Map<number, Point>>}
+ * Exact values for the tooltip, by run. @param {import("./api.js").Params} question @param {AbortSignal} signal
+ * @returns {Promise<Map<number, Point>>}
  */
-export async function exact(tag, ids, x, axis, smooth, signal) {
-  const answer = await fetchJson("nearest", { tag, runs: ids.join(","), x, axis, smooth: smooth || "" }, { signal });
+export async function exact(question, signal) {
+  const answer = await fetchJson("nearest", question, { signal });
   return new Map(answer.points.map((/** @type {any} */ each) => [each.id, { ...each, step: stepOf(each.step) }]));
 }

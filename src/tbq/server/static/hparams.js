@@ -1,7 +1,7 @@
 // Hyperparameters and metrics as parallel coordinates: one line for each run, one axis for each column; brushes
 // filter the runs.
 
-import { html, computed, signal, useEffect, useRef, effect, untracked } from "./ui.js";
+import { html, on, computed, signal, useEffect, useRef } from "./ui.js";
 import {
   runs,
   hparams,
@@ -9,7 +9,7 @@ import {
   shown,
   byId,
   colourOf,
-  valueOf,
+  cellOf,
   metricOf,
   labelOf,
   hot,
@@ -46,7 +46,7 @@ function axes() {
   const list = shown.value.map((id) => byId.value.get(id)).filter((run) => run !== undefined);
   return keys.value.map((key) => {
     const values = list
-      .map((run) => valueOf(run, key))
+      .map((run) => cellOf(run, key))
       .filter(
         (value) => value !== undefined && value !== null && !(typeof value === "number" && !Number.isFinite(value)),
       );
@@ -75,7 +75,8 @@ function share(axis, value) {
 /** @param {Axis} axis @param {number} v */
 function shareOf(axis, v) {
   if (axis.log) return (Math.log(v) - Math.log(axis.low)) / (Math.log(axis.high) - Math.log(axis.low));
-  return (v / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2); // halves: the span of two finite numbers may be infinite
+  // Halves, since the span of two finite numbers may be infinite.
+  return (v / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2);
 }
 
 /** @param {Axis} axis @param {number} part */
@@ -127,16 +128,7 @@ export function Hparams() {
       node.dataset.lines = String(shown.peek().length);
       node.dataset.axes = String(all.length);
     };
-    const stop = effect(() => {
-      runs.value;
-      shown.value;
-      metrics.value;
-      keys.value;
-      dark.value;
-      brushes.value;
-      hot.value;
-      untracked(() => requestAnimationFrame(redraw));
-    });
+    const stop = on([runs, shown, metrics, keys, dark, brushes, hot], () => requestAnimationFrame(redraw));
     const sized = new ResizeObserver(redraw);
     sized.observe(node);
     return () => {
@@ -188,6 +180,10 @@ export function Hparams() {
     const box = node.getBoundingClientRect();
     hot.value = nearestRun(state.current, event.clientX - box.left, event.clientY - box.top, box.height);
   };
+  const clear = () => {
+    brushes.value = {};
+    filter.value = "";
+  };
   const brushed = Object.keys(brushes.value).length > 0;
   return html`<div class="hparams">
     <div class="media-bar">
@@ -198,7 +194,7 @@ export function Hparams() {
       <${AxisChooser} />
       ${
         brushed &&
-        html`<button type="button" class="chip" onClick=${() => ((brushes.value = {}), (filter.value = ""))}>
+        html`<button type="button" class="chip" onClick=${clear}>
           clear brushes ✕
         </button>`
       }
@@ -240,8 +236,8 @@ function nearestRun({ axes: all, xs }, x, y, height) {
     if (!run) continue;
     for (let i = 0; i + 1 < all.length; i++) {
       if (x < xs[i] || x > xs[i + 1]) continue;
-      const a = share(all[i], valueOf(run, all[i].key));
-      const b = share(all[i + 1], valueOf(run, all[i + 1].key));
+      const a = share(all[i], cellOf(run, all[i].key));
+      const b = share(all[i + 1], cellOf(run, all[i + 1].key));
       if (a === null || b === null) continue;
       const at = TOP + tall * (1 - (a + ((b - a) * (x - xs[i])) / (xs[i + 1] - xs[i])));
       if (Math.abs(at - y) < least) [least, best] = [Math.abs(at - y), id];
@@ -270,7 +266,7 @@ function draw(canvas, all) {
     /** @type {[number, number] | null} */
     let before = null;
     all.forEach((axis, i) => {
-      const part = share(axis, valueOf(run, axis.key));
+      const part = share(axis, cellOf(run, axis.key));
       if (part === null) {
         before = null;
         return;
@@ -389,7 +385,7 @@ function Importance() {
     .filter((each) => each.differ && each.values.every((value) => typeof value === "number"))
     .map((each) => ({
       name: each.name,
-      r: correlation(list.map((run) => [valueOf(run, `hparam.${each.name}`), valueOf(run, metric)])),
+      r: correlation(list.map((run) => [cellOf(run, `hparam.${each.name}`), cellOf(run, metric)])),
     }))
     .filter((each) => each.r !== null);
   if (!rows.length) return null;

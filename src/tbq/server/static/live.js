@@ -59,7 +59,10 @@ function soon(left) {
   if (timer && due <= at) return;
   clearTimeout(timer);
   due = at;
-  timer = window.setTimeout(() => ((timer = 0), refresh()), at - performance.now());
+  timer = window.setTimeout(() => {
+    timer = 0;
+    refresh();
+  }, at - performance.now());
 }
 
 /** Follow the log for as long as the page is open. */

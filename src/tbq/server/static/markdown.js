@@ -16,17 +16,17 @@ export function markdown(text, depth = 0) {
   let i = 0;
   while (i < lines.length) {
     const line = lines[i];
-    let match;
+    const fence = /^\s*(```|~~~)/.exec(line)?.[1];
+    const heading = /^(#{1,6})\s+(.*)$/.exec(line);
     if (!line.trim()) i++;
-    else if ((match = /^\s*(```|~~~)/.exec(line))) {
-      const fence = match[1];
+    else if (fence) {
       const code = [];
       i++;
       while (i < lines.length && !lines[i].trim().startsWith(fence)) code.push(lines[i++]);
       i++;
       made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
-    } else if ((match = /^(#{1,6})\s+(.*)$/.exec(line))) {
-      made.push(h(`h${Math.min(6, match[1].length + 2)}`, null, inline(match[2])));
+    } else if (heading) {
+      made.push(h(`h${Math.min(6, heading[1].length + 2)}`, null, inline(heading[2])));
       i++;
     } else if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {
       made.push(h("hr", null));
@@ -127,8 +127,17 @@ const cells = (line) =>
 const isRule = (line) =>
   line.includes("-") && cells(line).every((each, place) => (place ? /^:?-*:?$/ : /^:?-+:?$/).test(each));
 
-const INLINE =
-  /(?<!`)(`+)([^`]+)\1|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|(?<![\w])_([^_\s][^_\n]*)_(?![\w])|~~([^~\n]+)~~|\[([^\]\n]{1,500})\]\(([^)\s]{1,2000})\)|(https?:\/\/[^\s<>"')\]]{1,2000})/;
+const INLINE = new RegExp(
+  [
+    /(?<!`)(`+)([^`]+)\1/, // code
+    /\*\*([^*\n]+)\*\*|__([^_\n]+)__/, // strong
+    /\*([^*\s][^*\n]*)\*|(?<![\w])_([^_\s][^_\n]*)_(?![\w])/, // emphasis
+    /~~([^~\n]+)~~/, // struck out
+    /\[([^\]\n]{1,500})\]\(([^)\s]{1,2000})\)|(https?:\/\/[^\s<>"')\]]{1,2000})/, // links
+  ]
+    .map((each) => each.source)
+    .join("|"),
+);
 
 /** @param {string} text @returns {any[]} */
 function inline(text) {

@@ -49,7 +49,7 @@ function fits(glob, name) {
   let [at, place, star, after] = [0, 0, -1, 0];
   while (place < name.length) {
     if (glob[at] === "*") [star, after] = [at++, place];
-    else if (at < glob.length && (glob[at] === "?" || glob[at] === name[place])) at++, place++;
+    else if (at < glob.length && (glob[at] === "?" || glob[at] === name[place])) [at, place] = [at + 1, place + 1];
     else if (star >= 0) [at, place] = [star + 1, ++after];
     else return false;
   }

@@ -1,8 +1,9 @@
 // The order of names: as people sort them, by the rule of `natural` in tbq's text.py. One table of cases tests both.
 
 const EXPONENT = String.raw`(?:[eE][+-]?[0-9]+(?![\p{L}\p{N}]))?`;
+const APART = String.raw`(?<![\p{L}\p{N}])`; // not right after a letter or a digit
 const NUMBER = new RegExp(
-  String.raw`([0-9]+(?:\.[0-9]+){2,}|(?:(?<![\p{L}\p{N}])-)?[0-9]+(?:\.[0-9]+)?${EXPONENT}|(?<![\p{L}\p{N}])-?\.[0-9]+${EXPONENT})`,
+  String.raw`([0-9]+(?:\.[0-9]+){2,}|(?:${APART}-)?[0-9]+(?:\.[0-9]+)?${EXPONENT}|${APART}-?\.[0-9]+${EXPONENT})`,
   "u",
 );
 const KEPT = 20_000; // keys of names that were compared lately

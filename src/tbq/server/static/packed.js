@@ -22,7 +22,7 @@ export function unpack(header, buffer, start) {
   /** @param {number} code */
   const value = (code) => {
     const level = middle + spread * Math.sinh(code * step);
-    return Math.min(log ? Math.pow(10, level) : Math.max(level, -Number.MAX_VALUE), Number.MAX_VALUE);
+    return Math.min(log ? 10 ** level : Math.max(level, -Number.MAX_VALUE), Number.MAX_VALUE);
   };
   // Each code stands for one value: a list of them is quicker than a million hyperbolic sines.
   const half = 30_002;

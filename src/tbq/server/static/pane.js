@@ -12,7 +12,7 @@ import {
   filterError,
   filterNote,
   groupError,
-  valueOf,
+  cellOf,
   isBroken,
   labelOf,
   metricOf,
@@ -87,10 +87,9 @@ function said(list) {
   const on = shown.value.length;
   const parts = [list === all ? `${count(all)} ${all === 1 ? "run" : "runs"}` : `${count(list)} of ${count(all)} runs`];
   if (on !== list) parts.push(`${count(on)} shown`);
-  const states = listed.value.reduce(
-    (/** @type {Record<string, number>} */ sum, run) => ((sum[run.state] = (sum[run.state] ?? 0) + 1), sum),
-    {},
-  );
+  /** @type {Record<string, number>} */
+  const states = {};
+  for (const run of listed.value) states[run.state] = (states[run.state] ?? 0) + 1;
   for (const state of ["running", "stalled", "failed"])
     if (states[state]) parts.push(`${count(states[state])} ${state}`);
   return parts.join(" · ");
@@ -105,7 +104,10 @@ function GroupMenu() {
       : "none";
   return html`<${Menu} label=${`Group: ${name}`} title="Group runs (g)" id="group">
     ${(/** @type {() => void} */ close) => {
-      const set = (/** @type {string} */ value) => () => ((group.value = value), close());
+      const set = (/** @type {string} */ value) => () => {
+        group.value = value;
+        close();
+      };
       return html`<div class="menu-list">
         <${Item} checked=${!group.value} onClick=${set("")}>No groups<//>
         ${hparams.value.length > 0 && html`<div class="menu-title">Hyperparameter</div>`}
@@ -120,7 +122,10 @@ function GroupMenu() {
         <div class="menu-title">Pattern of the name</div>
         <form
           class="menu-form"
-          onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), (group.value = pattern.value ? `re:${pattern.value}` : ""), close())}
+          onSubmit=${(/** @type {Event} */ e) => {
+            e.preventDefault();
+            set(pattern.value ? `re:${pattern.value}` : "")();
+          }}
         >
           <input
             aria-label="Regular expression for the full name; the group is what is in brackets"
@@ -137,7 +142,9 @@ function GroupMenu() {
           ["none", "Each run in its group’s colour"],
         ].map(
           ([value, text]) =>
-            html`<${Item} key=${value} checked=${band.value === value} onClick=${() => (band.value = value)}>${text}<//>`,
+            html`<${Item} key=${value} checked=${band.value === value} onClick=${() => (band.value = value)}>
+              ${text}
+            <//>`,
         )}
       </div>`;
     }}
@@ -153,16 +160,20 @@ function TopMenu() {
     ]),
   ];
   const by = key ?? metrics[0];
+  const set = (/** @type {() => void} */ close, /** @type {string} */ value) => () => {
+    top.value = value;
+    close();
+  };
   return html`<${Menu}
     label=${n ? `Top ${n}` : "Top: all"}
     title=${n ? `The best ${n} by ${labelOf(key)}` : "Keep only the best runs"} id="top"
   >
     ${(/** @type {() => void} */ close) => html`<div class="menu-list">
-      <${Item} checked=${!n} onClick=${() => ((top.value = ""), close())}>All runs<//>
+      <${Item} checked=${!n} onClick=${set(close, "")}>All runs<//>
       ${[3, 5, 10, 25, 100].map(
         (each) => html`<${Item}
           key=${each} checked=${n === String(each)} disabled=${!by}
-          onClick=${() => ((top.value = `${each} ${by}`), close())} hint=${by ? labelOf(by) : ""}
+          onClick=${set(close, `${each} ${by}`)} hint=${by ? labelOf(by) : ""}
         >
           Top ${each}
         <//>`,
@@ -246,10 +257,10 @@ function saveTable() {
       run.name,
       run.state,
       ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []),
-      ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : valueOf(run, key))),
+      ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : cellOf(run, key))),
     ]
       .map((each) => field(each))
       .join(","),
   );
-  download([head.map((each) => field(each)).join(","), ...lines].join("\n") + "\n", "runs.csv", "text/csv");
+  download(`${[head.map((each) => field(each)).join(","), ...lines].join("\n")}\n`, "runs.csv", "text/csv");
 }

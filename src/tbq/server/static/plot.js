@@ -119,13 +119,17 @@ export class Chart {
     this.abort?.abort();
   }
 
+  /** How many columns of pixels the server is asked for: in steps of 50, so that small changes ask nothing new. */
+  columns() {
+    return Math.max(100, Math.ceil((this.width || 400) / 50) * 50);
+  }
+
   /** Ask for what the card shows, now. */
   ask() {
     this.asked = performance.now();
     this.stale = false;
     if (!this.params) return;
-    const width = Math.max(100, Math.ceil(this.width / 50) * 50);
-    const params = report === null ? { ...this.params, width } : this.params;
+    const params = report === null ? { ...this.params, width: this.columns() } : this.params;
     // The same question after the log has grown waits for the answer that is on its way.
     if (this.flying && this.flying === JSON.stringify(params)) {
       this.stale = true;
@@ -137,7 +141,8 @@ export class Chart {
   /** @param {Record<string, any>} params */
   async fetch(params) {
     this.abort?.abort();
-    const abort = (this.abort = new AbortController());
+    const abort = new AbortController();
+    this.abort = abort;
     const now = version.peek();
     this.flying = JSON.stringify(params);
     this.loading = !this.curves;
@@ -181,7 +186,8 @@ export class Chart {
     const logY = logs.peek().has(this.tag);
     const span = extent(visible, x[0], x[1], outliers.peek(), logY) ?? [0, 1];
     const pad = Math.min((span[1] - span[0]) * 0.04, Number.MAX_VALUE / 10) || Math.abs(span[0]) * 0.05 || 0.5;
-    const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1); // on a logarithmic axis
+    // The same share on a logarithmic axis.
+    const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1);
     const y =
       this.yZoom ??
       /** @type {[number, number]} */ (logY ? [span[0] / room, span[1] * room] : [span[0] - pad, span[1] + pad]);
@@ -214,7 +220,7 @@ export class Chart {
 
   /** Mark points of the curves. @param {{ x: number, y: number, colour: string }[]} marks */
   mark(marks) {
-    if (!marks.length && !this.marks.length) return;
+    if (JSON.stringify(marks) === JSON.stringify(this.marks)) return;
     this.marks = marks;
     this.drawOver();
   }

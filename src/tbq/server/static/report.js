@@ -10,7 +10,7 @@ import { Media } from "./media/media.js";
 import { Health } from "./health.js";
 import { markdown } from "./markdown.js";
 import { copy } from "./menu.js";
-import { count, time } from "./format.js";
+import { counted, time } from "./format.js";
 
 /**
  * @type {import("./types.js").Signal<{ title: string, text: string, tags: string[], by: string | null, band: string |
@@ -43,7 +43,9 @@ export function Report() {
   );
   useEffect(() => {
     // Curves are drawn when they come into view; on paper all of them are in view.
-    const all = () => document.querySelectorAll(".report details").forEach((each) => each.setAttribute("open", ""));
+    const all = () => {
+      for (const each of document.querySelectorAll(".report details")) each.setAttribute("open", "");
+    };
     addEventListener("beforeprint", all);
     return () => removeEventListener("beforeprint", all);
   }, []);
@@ -51,7 +53,8 @@ export function Report() {
     <header>
       <h1>${made?.title ?? report}</h1>
       <p class="dim">
-        ${count(runs.value.length)} ${runs.value.length === 1 ? "run" : "runs"} · ${count(tags.value.length)} tags${made ? ` · made ${time(made.made).slice(0, 16)}` : ""}
+        ${counted(runs.value.length, "run")} · ${counted(tags.value.length, "tag")}
+        ${made && ` · made ${time(made.made).slice(0, 16)}`}
       </p>
     </header>
     ${made?.text && html`<section class="prose">${markdown(made.text)}</section>`}

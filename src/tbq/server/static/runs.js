@@ -1,6 +1,6 @@
 // Which runs there are, which of them are listed and shown, in which order and colour.
 
-import { signal, computed, effect, untracked, batch } from "./ui.js";
+import { signal, computed, on, batch } from "./ui.js";
 import { fetchJson, fetchFrame, report } from "./api.js";
 import { matcher } from "./match.js";
 import { count } from "./format.js";
@@ -51,16 +51,23 @@ export const filterNote = signal(""); // how the filter was read, if that explai
  */
 let asking = null;
 let read = ""; // the text that the table follows
-effect(() => {
-  const text = filter.value.trim();
-  const list = runs.value;
-  version.value; // values change while runs are written
-  untracked(() => readFilter(text, list));
-});
+// Values change while runs are written: the version counts too.
+on([filter, runs, version], (text, list) => readFilter(text.trim(), list));
+
+/** @param {string} error @param {string} note */
+function tellFilter(error, note) {
+  batch(() => {
+    filterError.value = error;
+    filterNote.value = note;
+  });
+}
 
 /** @param {string} text @param {Run[]} list */
 function readFilter(text, list) {
-  if (asking?.text === text) return void (asking.again = true); // a log that grows quickly must not keep it from ending
+  if (asking?.text === text) {
+    asking.again = true; // a log that grows quickly must not keep it from ending
+    return;
+  }
   asking?.abort.abort();
   asking = null;
   const { error, words } = matcher(text);
@@ -68,13 +75,13 @@ function readFilter(text, list) {
   // One word that names have is about names, whatever it might mean in SQL: lr=0.1, true.
   if (!text || error || !words || (known && words.length === 1) || report !== null)
     return readAsNames(text, list, known, null);
-  const mine = (asking = { text, abort: new AbortController(), again: false });
+  const mine = { text, abort: new AbortController(), again: false };
+  asking = mine;
   // Until the answer is there the table shows what the filter before it chose.
   if (text !== read)
-    setTimeout(
-      () => mine === asking && batch(() => ((filterError.value = ""), (filterNote.value = "Waiting for the server …"))),
-      400,
-    );
+    setTimeout(() => {
+      if (mine === asking) tellFilter("", "Waiting for the server …");
+    }, 400);
   fetchJson("filter", { where: text, maybe: true }, { signal: mine.abort.signal })
     .then(
       (answer) => {
@@ -83,12 +90,7 @@ function readFilter(text, list) {
         else readAsNames(text, list, known, answer);
       },
       (/** @type {any} */ wrong) => {
-        if (mine === asking)
-          batch(
-            () => (
-              (filterError.value = [wrong.message, wrong.hint].filter(Boolean).join(" – ")), (filterNote.value = "")
-            ),
-          );
+        if (mine === asking) tellFilter([wrong.message, wrong.hint].filter(Boolean).join(" – "), "");
       },
     )
     .finally(() => {
@@ -132,7 +134,8 @@ function readAsCondition(text, list, answer, known) {
   const parts = [];
   if (!answer.ids.length && list.length)
     parts.push(
-      `The condition is true for none of ${count(list.length)} runs${answer.unknown ? `; ${count(answer.unknown)} of them have no value for it` : ""}.`,
+      `The condition is true for none of ${count(list.length)} runs` +
+        (answer.unknown ? `; ${count(answer.unknown)} of them have no value for it.` : "."),
     );
   if (known)
     parts.push(`Read as a condition; names have these words too: ${text.replace(/^\S+/, "*$&*")} is read as names.`);
@@ -218,10 +221,10 @@ const wantedMetrics = computed(() =>
   [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value])].filter(metricOf).join("\n"),
 );
 let metricsAsked = 0;
-effect(() => {
-  const keys = wantedMetrics.value.split("\n").filter(Boolean);
-  version.value;
-  const list = untracked(() => runs.value);
+on([wantedMetrics, version], (text) => {
+  /** @type {string[]} */
+  const keys = text.split("\n").filter(Boolean);
+  const list = runs.peek();
   const mine = ++metricsAsked;
   if (!keys.length || !list.length) return;
   const wanted = keys.map((key) => metricOf(key)).map((each) => [each?.tag, each?.stat]);
@@ -243,7 +246,7 @@ effect(() => {
 });
 
 /** The value of a column for a run. @param {Run} run @param {string} key @returns {any} */
-export function valueOf(run, key) {
+export function cellOf(run, key) {
   if (key.startsWith("hparam."))
     return run.hparams && Object.hasOwn(run.hparams, key.slice(7)) ? run.hparams[key.slice(7)] : undefined;
   switch (key) {
@@ -285,7 +288,7 @@ const isNumber = (value) => typeof value === "number" || typeof value === "bigin
 export function sorted(list, text) {
   const down = text.startsWith("-");
   const key = down ? text.slice(1) : text;
-  const keyed = list.map((run) => ({ run, value: valueOf(run, key) }));
+  const keyed = list.map((run) => ({ run, value: cellOf(run, key) }));
   const order = (/** @type {any} */ a, /** @type {any} */ b) =>
     isNumber(a) && isNumber(b) ? ascending(a, b) : natural(String(a), String(b));
   const there = keyed
@@ -312,7 +315,7 @@ export const listed = computed(() => {
   if (n && key) {
     const tag = metricOf(key)?.tag ?? key;
     list = sorted(list, (higherIsBetter(tag) ? "-" : "") + key)
-      .filter((run) => Number.isFinite(valueOf(run, key)))
+      .filter((run) => Number.isFinite(cellOf(run, key)))
       .slice(0, Number(n));
   }
   list = sorted(list, sort.value);
@@ -340,9 +343,7 @@ export const shownSet = computed(() => new Set(shown.value));
 export const groups = signal([]);
 export const groupError = signal("");
 let groupsAsked = 0;
-effect(() => {
-  const by = group.value;
-  version.value;
+on([group, version], (by) => {
   const mine = ++groupsAsked;
   groupError.value = "";
   if (!by) {
@@ -350,8 +351,14 @@ effect(() => {
     return;
   }
   fetchJson("groups", { by }).then(
-    (answer) => mine === groupsAsked && (groups.value = answer.groups),
-    (error) => mine === groupsAsked && ((groupError.value = error.message), (groups.value = [])),
+    (answer) => {
+      if (mine === groupsAsked) groups.value = answer.groups;
+    },
+    (error) => {
+      if (mine !== groupsAsked) return;
+      groupError.value = error.message;
+      groups.value = [];
+    },
   );
 });
 export const groupOf = computed(() => {

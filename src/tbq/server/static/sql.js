@@ -45,6 +45,11 @@ async function execute() {
   }
 }
 
+function stop() {
+  abort?.abort();
+  busy.value = false;
+}
+
 const EXAMPLES = [
   ["Best runs", 'select run, "val/loss.min" from summary order by 2 limit 10'],
   ["Points of a tag", "select run, step, value from scalars where tag = 'train/loss' order by run, step"],
@@ -63,7 +68,10 @@ export function Sql() {
     if (!node) return;
     const at = node.selectionStart ?? query.value.length;
     query.value = query.value.slice(0, at) + text + query.value.slice(node.selectionEnd ?? at);
-    requestAnimationFrame(() => (node.focus(), node.setSelectionRange(at + text.length, at + text.length)));
+    requestAnimationFrame(() => {
+      node.focus();
+      node.setSelectionRange(at + text.length, at + text.length);
+    });
   };
   useEffect(() => {
     // A link that holds a query shows its result.
@@ -84,7 +92,7 @@ export function Sql() {
       <div class="sql-tools">
         ${
           busy.value
-            ? html`<button type="button" class="button" onClick=${() => (abort?.abort(), (busy.value = false))}>Stop</button>`
+            ? html`<button type="button" class="button" onClick=${stop}>Stop</button>`
             : html`<button type="button" class="button primary" id="execute" onClick=${execute}>
               Run <span class="key">ctrl ⏎</span>
             </button>`
@@ -179,7 +187,9 @@ function Result() {
       ? onPoint(Array.from(column.slice(Math.max(0, begin - 40), end + 40), shownAs))
       : (/** @type {string} */ text) => text,
   );
-  return html`<div class="result scroll" tabindex="0" ref=${box} onScroll=${(/** @type {any} */ e) => setTop(e.target.scrollTop)}>
+  return html`<div
+    class="result scroll" tabindex="0" ref=${box} onScroll=${(/** @type {any} */ e) => setTop(e.target.scrollTop)}
+  >
     <table class="plain-table" aria-rowcount=${made.rows + 1}>
       <thead>
         <tr>
@@ -283,7 +293,7 @@ function Chart() {
       else context.moveTo(toX(xs[i]), toY(ys[i]));
     }
     context.stroke();
-  }, [made, dark.value]);
+  }, [made, fits, x, y, dark.value]);
   if (!fits || !made) return null;
   return html`<details class="sql-chart" open>
     <summary>${made.names[y]} over ${x >= 0 ? made.names[x] : "row"}</summary>

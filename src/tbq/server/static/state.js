@@ -1,6 +1,6 @@
 // What the person chose: every choice is a signal, and most of them are in the address, so that a link shows the same.
 
-import { signal, effect, batch, untracked } from "./ui.js";
+import { signal, on, batch } from "./ui.js";
 import { stepOf } from "./steps.js";
 
 export const tab = signal("curves");
@@ -181,7 +181,7 @@ export function linkAddress() {
   /** @type {Record<string, string>} */
   let before = {};
   let first = true;
-  effect(() => {
+  on([...FIELDS.map((each) => each.signal), usualSmooth], () => {
     const text = written();
     const now = Object.fromEntries(
       FIELDS.filter((each) => each.push).map((each) => [
@@ -192,12 +192,10 @@ export function linkAddress() {
     const push = !first && FIELDS.some((each) => each.push && now[each.key] !== before[each.key]);
     before = now;
     first = false;
-    untracked(() => {
-      if (spelled(location.hash.slice(1)) === spelled(text)) return;
-      const url = text ? `#${text}` : location.pathname + location.search;
-      if (push) history.pushState(null, "", url);
-      else history.replaceState(null, "", url);
-    });
+    if (spelled(location.hash.slice(1)) === spelled(text)) return;
+    const url = text ? `#${text}` : location.pathname + location.search;
+    if (push) history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
   });
   addEventListener("popstate", read);
   addEventListener("hashchange", read);
@@ -214,8 +212,8 @@ export function kept(key, usual) {
     // Storage may be off, or hold what another version wrote.
   }
   const made = signal(value);
-  effect(() => {
-    const now = JSON.stringify(made.value);
+  on([made], (current) => {
+    const now = JSON.stringify(current);
     try {
       localStorage.setItem(`tbq.${key}`, now);
     } catch {
@@ -236,7 +234,7 @@ export function linkTheme() {
     dark.value = !printed.matches && (theme.value === "dark" || (theme.value === "system" && prefers.matches));
     document.documentElement.dataset.theme = dark.value ? "dark" : "light";
   };
-  effect(follow);
+  on([theme], follow);
   prefers.addEventListener("change", follow);
   printed.addEventListener("change", follow);
 }

@@ -1,6 +1,6 @@
 // The runs: a table of which only the rows and columns on the screen exist.
 
-import { html, signal, computed, effect, useEffect, useRef } from "./ui.js";
+import { html, signal, computed, on, useEffect, useRef } from "./ui.js";
 import {
   listed,
   groups,
@@ -8,7 +8,7 @@ import {
   groupOf,
   shownSet,
   shownColumns,
-  valueOf,
+  cellOf,
   labelOf,
   metricOf,
   isBroken,
@@ -32,7 +32,8 @@ import { Spark } from "./spark.js";
  */
 
 export const ROW = 28;
-const GLYPHS = /** @type {Record<string, string>} */ ({ running: "●", stalled: "◐", finished: "○", failed: "✕" });
+/** @type {Record<string, string>} */
+const GLYPHS = { running: "●", stalled: "◐", finished: "○", failed: "✕" };
 
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const closed = signal(new Set()); // groups whose runs are folded away
@@ -71,15 +72,13 @@ const identity = (row) => (row === undefined ? "" : row.kind === "run" ? `run ${
 
 // The cursor is at a run or a group, not at a place: it goes along if runs come, go, or are sorted in another way.
 let held = "";
-effect(() => {
-  const at = cursor.value;
+on([cursor], (at) => {
   held = identity(rows.peek()[at]);
 });
-effect(() => {
-  const list = rows.value;
+on([rows], (list) => {
   const at = cursor.peek();
   if (!held || identity(list[at]) === held) return;
-  const place = list.findIndex((row) => identity(row) === held);
+  const place = list.findIndex((/** @type {Row} */ row) => identity(row) === held);
   cursor.value = place;
 });
 
@@ -104,10 +103,12 @@ export function shownAs(key, value) {
   return cell(value);
 }
 
-/** Show or hide runs. @param {Run[]} list @param {boolean} on */
-export function show(list, on) {
+/** Show or hide runs. @param {Run[]} list @param {boolean} visible */
+export function show(list, visible) {
   const names = new Set(off.value);
-  for (const run of list) on ? names.delete(run.name) : names.add(run.name);
+  for (const run of list)
+    if (visible) names.delete(run.name);
+    else names.add(run.name);
   off.value = names;
   if (solo.value) solo.value = "";
 }
@@ -118,7 +119,7 @@ export const toggle = (run) => show([run], !shownSet.value.has(run.id));
 export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run.name);
 
 const longestStep = computed(() =>
-  listed.value.reduce((most, run) => Math.max(most, shownAs("step", valueOf(run, "step")).length), 0),
+  listed.value.reduce((most, run) => Math.max(most, shownAs("step", cellOf(run, "step")).length), 0),
 );
 const longest = computed(() => listed.value.reduce((most, run) => Math.max(most, run.name.length), 8));
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
@@ -162,12 +163,16 @@ export function RunsTable() {
   const begin = Math.max(0, Math.floor(top / ROW) - 8);
   const end = Math.min(list.length, Math.ceil((top + height) / ROW) + 8);
   const seen = places.filter((each) => each.left + each.width > left && each.left < left + width + 50);
+  const leave = () => {
+    hot.value = null;
+    hotGroup.value = null;
+  };
   const active = cursor.value >= 0 && cursor.value < list.length ? `row-${cursor.value}` : undefined;
   return html`<div
     class="table" ref=${box} role=${group.value ? "treegrid" : "grid"} tabindex="0" id="runs" aria-label="Runs"
     aria-rowcount=${list.length + 1} aria-colcount=${keys.length + 1}
     aria-activedescendant=${active && cursor.value >= begin && cursor.value < end ? active : undefined}
-    onMouseLeave=${() => ((hot.value = null), (hotGroup.value = null))}
+    onMouseLeave=${leave}
   >
     <div class="table-size" style=${{ width: `${total}px`, height: `${(list.length + 1) * ROW}px` }}>
       <div class="row head" role="row" aria-rowindex="1" style=${{ width: `${total}px` }}>
@@ -201,7 +206,8 @@ function Nothing() {
       Waiting for event files${server.value?.title ? ` in ${server.value.title}` : ""}.
     <//>`;
   return html`<${Empty} title="No run fits the filter">
-    ${count(runs.value.length)} runs are filtered out. <button type="button" class="link" onClick=${() => (filter.value = "")}>Clear the filter</button>
+    ${count(runs.value.length)} runs are filtered out.${" "}
+    <button type="button" class="link" onClick=${() => (filter.value = "")}>Clear the filter</button>
   <//>`;
 }
 
@@ -292,7 +298,7 @@ function Cell({ run, at, tint }) {
   const style = { left: `${at.left}px`, width: `${at.width}px` };
   if (at.key === "spark")
     return html`<div role="gridcell" class="cell" style=${style}><${Spark} run=${run} tint=${tint} /></div>`;
-  const value = valueOf(run, at.key);
+  const value = cellOf(run, at.key);
   const words = typeof value === "string";
   const broken = isBroken(run, at.key);
   const exact = typeof value === "number" || typeof value === "bigint" ? String(value) : words ? value : "";
@@ -307,10 +313,14 @@ function GroupRow({ row, index, places, nameWidth, style }) {
   const on = ids.filter((/** @type {Run} */ run) => shownSet.value.has(run.id)).length;
   const tint = colourOf(ids[0].id);
   const fold = () => (closed.value = toggled(closed.value, name));
+  const names = ["row group"];
+  if (cursor.value === index) names.push("cursor");
+  if (!on) names.push("off");
+  if (hotGroup.value === name) names.push("hot");
   return html`<div
-    class=${`row group ${cursor.value === index ? "cursor" : ""} ${on ? "" : "off"} ${hotGroup.value === name ? "hot" : ""}`}
-    role="row" id=${`row-${index}`} aria-rowindex=${index + 2} aria-expanded=${open} style=${style}
-    data-group=${name} onMouseEnter=${() => (hotGroup.value = name)} onMouseLeave=${() => (hotGroup.value = null)}
+    class=${names.join(" ")} role="row" id=${`row-${index}`} aria-rowindex=${index + 2} aria-expanded=${open}
+    style=${style} data-group=${name} onMouseEnter=${() => (hotGroup.value = name)}
+    onMouseLeave=${() => (hotGroup.value = null)}
     onClick=${() => (cursor.value = index)}
   >
     <div role="gridcell" class="cell name" style=${{ width: `${nameWidth}px` }}>
@@ -334,7 +344,7 @@ function GroupRow({ row, index, places, nameWidth, style }) {
     </div>
     ${places.map((/** @type {any} */ each) => {
       const values = ids
-        .map((/** @type {Run} */ run) => valueOf(run, each.key))
+        .map((/** @type {Run} */ run) => cellOf(run, each.key))
         .filter((/** @type {any} */ v) => typeof v === "number" && Number.isFinite(v));
       const mean = values.length
         ? values.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0) / values.length

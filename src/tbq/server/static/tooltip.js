@@ -40,7 +40,7 @@ function drawn(each, point) {
 /** @param {{ chart: any, tag: string }} props */
 export function Tooltip({ chart, tag }) {
   const at = hover.value?.tag === tag ? hover.value : fixed.value?.tag === tag && !hover.value ? fixed.value : null;
-  const [found, setFound] = useState(/** @type {{ key: string, values: Map<number, Point> } | null} */ (null));
+  const [found, setFound] = useState(/** @type {{ asked: string, values: Map<number, Point> } | null} */ (null));
   const list =
     at && chart.curves && chart.layout
       ? readings({ ...chart.curves, series: chart.series() }, chart.layout, at.x, at.py)
@@ -52,14 +52,17 @@ export function Tooltip({ chart, tag }) {
   const best = list.find((each) => each.nearest);
   const by = smooth.value;
   // Exact values are asked for at the nearest column, not at each pixel of the way.
-  const key = best && ids.length && report === null ? `${ids.join()} ${best.at} ${axis.value} ${by}` : "";
+  const asked =
+    best && ids.length && report === null
+      ? JSON.stringify({ tag, runs: ids.join(","), x: best.at, axis: axis.value, smooth: by || "" })
+      : "";
   useEffect(() => {
-    if (!key || !best) return undefined;
+    if (!asked) return undefined;
     const abort = new AbortController();
     const timer = setTimeout(
       () =>
-        exact(tag, ids, best.at, axis.value, by, abort.signal).then(
-          (values) => setFound({ key, values }),
+        exact(JSON.parse(asked), abort.signal).then(
+          (values) => setFound({ asked, values }),
           () => undefined,
         ),
       40,
@@ -68,8 +71,8 @@ export function Tooltip({ chart, tag }) {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [key]);
-  const sure = key && found?.key === key ? found.values : null;
+  }, [asked]);
+  const sure = asked && found?.asked === asked ? found.values : null;
   const pointOf = (/** @type {Reading} */ each) => (each.series.id === null ? undefined : sure?.get(each.series.id));
   const rows = list.map((each) => ({ each, point: pointOf(each), value: drawn(each, pointOf(each)) }));
   if (sure) rows.sort((a, b) => b.value - a.value);
@@ -79,7 +82,7 @@ export function Tooltip({ chart, tag }) {
     y: value,
     colour: colour(each.series),
   }));
-  useLayoutEffect(() => chart.mark(marks), [JSON.stringify(marks)]);
+  useLayoutEffect(() => chart.mark(marks), [chart, marks]);
   if (!at || !list.length) return null;
   const more = chart.series().length - list.length;
   const right = at.px > chart.width / 2;

@@ -115,7 +115,7 @@ export function trace(context, { x, first, last, min, max }, toX, toY) {
   let dotX = 0;
   let dotY = 0;
   for (let k = 0; k < x.length; k++) {
-    if (last[k] !== last[k]) continue;
+    if (Number.isNaN(last[k])) continue;
     const px = toX(x[k]);
     const py = toY(first[k]);
     if (begun) context.lineTo(px, py);
@@ -141,7 +141,7 @@ export function trace(context, { x, first, last, min, max }, toX, toY) {
 function fill(context, x, lower, upper, toX, toY) {
   context.beginPath();
   const there = [];
-  for (let k = 0; k < x.length; k++) if (lower[k] === lower[k] && upper[k] === upper[k]) there.push(k);
+  for (let k = 0; k < x.length; k++) if (!Number.isNaN(lower[k]) && !Number.isNaN(upper[k])) there.push(k);
   for (const k of there) context.lineTo(toX(x[k]), toY(upper[k]));
   for (const k of there.reverse()) context.lineTo(toX(x[k]), toY(lower[k]));
   context.fill();
@@ -155,7 +155,7 @@ function envelope(context, x, min, max, toX, toY) {
   context.beginPath();
   let begun = false;
   for (let k = 0; k < x.length; k++) {
-    if (min[k] !== min[k]) continue;
+    if (Number.isNaN(min[k])) continue;
     const px = toX(x[k]);
     if (begun) context.lineTo(px, toY(min[k]));
     else context.moveTo(px, toY(min[k]));
@@ -180,15 +180,15 @@ function rastered(context, p, l) {
   const toY = toPixels(scaleY);
   /** @type {Map<any, Float64Array>} */
   const placed = new Map(); // most series share their columns
-  const pixels = (/** @type {Series} */ { x }) => {
-    let found = placed.get(x);
-    if (!found) placed.set(x, (found = Float64Array.from(x, toX)));
-    return found;
+  const pixelsOf = (/** @type {Series} */ { x }) => {
+    const pixels = placed.get(x) ?? Float64Array.from(x, toX);
+    placed.set(x, pixels);
+    return pixels;
   };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
   // The last series is in front, and what is in front is drawn first; lines are in front of bands.
   for (let i = p.series.length - 1; i >= 0; i--)
-    line(r, p.series[i], pixels(p.series[i]), scaleY, rgb(p.colour(p.series[i])), half, 1);
+    line(r, p.series[i], pixelsOf(p.series[i]), scaleY, rgb(p.colour(p.series[i])), half, 1);
   for (let i = p.series.length - 1; i >= 0; i--) {
     const each = p.series[i];
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, rgb(p.colour(each)), 0.18);

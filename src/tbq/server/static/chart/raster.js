@@ -121,11 +121,11 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
   let beforeY = NaN;
   for (let k = 0; k < x.length; k++) {
     const value = last[k];
-    if (value !== value) continue;
+    if (Number.isNaN(value)) continue;
     const px = pixels[k];
     const fy = log ? toY(first[k]) : fromY + (first[k] - lowY) * slopeY;
     const column = px | 0;
-    if (beforeX === beforeX && column - (beforeX | 0) > 1) {
+    if (!Number.isNaN(beforeX) && column - (beforeX | 0) > 1) {
       // Columns between two points: the straight line's part in each.
       const slope = (fy - beforeY) / (px - beforeX);
       const begin = Math.max((beforeX | 0) + 1, r.left);
@@ -146,7 +146,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
       high = log ? toY(max[k]) : fromY + (max[k] - lowY) * slopeY;
       low = log ? toY(min[k]) : fromY + (min[k] - lowY) * slopeY;
     }
-    if (beforeX === beforeX && column - (beforeX | 0) <= 1) {
+    if (!Number.isNaN(beforeX) && column - (beforeX | 0) <= 1) {
       // The step from the column before is drawn in this one, halfway, so that the curve is closed.
       const joint = (beforeY + fy) / 2;
       if (joint < high) high = joint;
@@ -168,20 +168,20 @@ export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
   let bh = NaN;
   let bl = NaN;
   for (let k = 0; k < x.length; k++) {
-    if (upper[k] !== upper[k] || lower[k] !== lower[k]) continue;
+    if (Number.isNaN(upper[k]) || Number.isNaN(lower[k])) continue;
     const px = toX(x[k]);
     const high = toY(upper[k]);
     const low = toY(lower[k]);
     const column = px | 0;
-    const begin = bx === bx ? Math.max((bx | 0) + 1, r.left) : Math.max(column, r.left);
+    const begin = !Number.isNaN(bx) ? Math.max((bx | 0) + 1, r.left) : Math.max(column, r.left);
     for (let c = begin; c <= column && c < r.right; c++) {
-      const share = bx === bx && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
-      const t = share > 1 ? 1 : share;
+      const share = !Number.isNaN(bx) && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
+      const t = Math.min(share, 1);
       span(
         r,
         c,
-        bx === bx ? bh + (high - bh) * t : high,
-        bx === bx ? bl + (low - bl) * t : low,
+        !Number.isNaN(bx) ? bh + (high - bh) * t : high,
+        !Number.isNaN(bx) ? bl + (low - bl) * t : low,
         red,
         green,
         blue,

@@ -168,6 +168,6 @@ export function withEdges(curves, whole) {
  */
 function beside({ x, last }, at, way) {
   for (let k = way < 0 ? x.length - 1 : 0; k >= 0 && k < x.length; k += way)
-    if ((way < 0 ? x[k] < at : x[k] > at) && last[k] === last[k]) return k;
+    if ((way < 0 ? x[k] < at : x[k] > at) && !Number.isNaN(last[k])) return k;
   return -1;
 }

@@ -60,7 +60,9 @@ function Node({ run, tag, mark, each, most }) {
     ${
       open &&
       (each.leaf
-        ? html`<ul>${each.inputs.map((/** @type {string} */ name) => html`<li key=${name} class="dim">← ${name}</li>`)}</ul>`
+        ? html`<ul>
+            ${each.inputs.map((/** @type {string} */ name) => html`<li key=${name} class="dim">← ${name}</li>`)}
+          </ul>`
         : html`<${Level} run=${run} tag=${tag} mark=${mark} under=${each.path} />`)
     }
   </li>`;

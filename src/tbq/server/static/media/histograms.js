@@ -64,9 +64,8 @@ function Histogram({ tag, each }) {
         ? Math.round(Math.min(1, Math.max(0, (down - 0.3) / 0.7)) * (steps.length - 1))
         : Math.floor(share * steps.length);
     if (bin < 0 || bin >= bins || row < 0 || row >= steps.length) return setTip("");
-    setTip(
-      `step ${count(steps[row])} · ${number(edges[bin])} to ${number(edges[bin + 1])} · ${compact(counts[row * bins + bin])}`,
-    );
+    const values = `${number(edges[bin])} to ${number(edges[bin + 1])}`;
+    setTip(`step ${count(steps[row])} · ${values} · ${compact(counts[row * bins + bin])}`);
   };
   return html`<div class="card media-card">
     <${RunLabel} run=${each.run}>

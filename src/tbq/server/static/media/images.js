@@ -35,14 +35,14 @@ export function Images({ tag, list }) {
       </button>
     </div>
     <div class=${allSteps.value ? "images rows" : "images"} style=${{ "--edge": `${edge.value}px` }}>
-      ${list.map((each) => html`<${RunImages} key=${each.id} tag=${tag} each=${each} list=${list} />`)}
+      ${list.map((each) => html`<${RunImages} key=${each.id} tag=${tag} each=${each} />`)}
     </div>
     ${opened.value?.tag === tag && html`<${Large} list=${list} />`}
   `;
 }
 
 /** @param {any} props */
-function RunImages({ tag, each, list }) {
+function RunImages({ tag, each }) {
   const at = stepAt(each.steps);
   const places = allSteps.value
     ? each.steps.map((/** @type {number} */ _, /** @type {number} */ i) => i).slice(-40)
@@ -92,7 +92,12 @@ function Large({ list }) {
   const view = useRef(/** @type {HTMLElement | null} */ (null));
   const zoom = useRef(signal(0)).current; // 0: as large as fits
   const now = opened.value;
-  useEffect(() => () => void (opened.value = null), []);
+  useEffect(
+    () => () => {
+      opened.value = null;
+    },
+    [],
+  );
   if (!now) return null;
   const { tag } = now;
   // Runs as they are now: one may have been written anew since it was opened.

@@ -45,9 +45,10 @@ export function Media() {
     View,
     tags: tags.value.filter((tag) => tag.kinds[name]),
   })).filter((each) => each.tags.length);
+  const instead = there.some((each) => each.name === kind.value) ? "" : (there[0]?.name ?? "");
   useEffect(() => {
-    if (there.length && !there.some((each) => each.name === kind.value)) kind.value = there[0].name;
-  });
+    if (instead) kind.value = instead;
+  }, [instead]);
   if (!loaded.value) return null;
   if (!runs.value.length) return html`<${Waiting} />`;
   const now = there.find((each) => each.name === kind.value) ?? there[0];
@@ -125,14 +126,14 @@ function TagSection({ kind: name, tag, View }) {
     .map((/** @type {any} */ each) => ({ ...each, steps: stepsOf(each.steps), run: byId.value.get(each.id) }))
     .filter((/** @type {any} */ each) => each.run);
   const key = `${name} ${tag.tag}`;
-  const all = [...new Set(list.flatMap((/** @type {any} */ each) => each.steps))];
+  const all = [...new Set(list.flatMap((/** @type {any} */ each) => each.steps))].join();
   useEffect(() => {
-    if (STEPPED.has(name)) stepsBy.value = { ...stepsBy.peek(), [key]: all };
+    if (STEPPED.has(name)) stepsBy.value = { ...stepsBy.peek(), [key]: stepsOf(all ? all.split(",") : []) };
     return () => {
       const { [key]: _, ...rest } = stepsBy.peek();
       stepsBy.value = rest;
     };
-  }, [key, all.join()]);
+  }, [key, name, all]);
   const most = list.slice(0, 60);
   return html`<section class="part">
     <h2 class="part-head plain">

@@ -13,7 +13,7 @@ export function stepAt(list) {
   const wanted = mediaStep.value;
   if (wanted === null) return list.length - 1;
   const at = list.findLastIndex((step) => step <= wanted);
-  return at < 0 ? 0 : at;
+  return Math.max(at, 0);
 }
 
 /** The name of a run with its colour, above a card. @param {any} props */

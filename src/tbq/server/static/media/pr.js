@@ -4,46 +4,50 @@ import { html, useEffect, useRef, useState } from "../ui.js";
 import { fetchFrame } from "../api.js";
 import { paint } from "../chart/paint.js";
 import { inkOf } from "../plot.js";
-import { colourOf, version } from "../runs.js";
+import { byId, colourOf, version } from "../runs.js";
 import { dark } from "../state.js";
 import { count, number } from "../format.js";
+import { stepOf } from "../steps.js";
 import { stepAt } from "./parts.js";
 
 /** @param {{ tag: string, list: any[] }} props */
 export function PrCurves({ tag, list }) {
-  const [found, setFound] = useState(
-    /** @type {{ each: any, step: import("../steps.js").Step, columns: any }[]} */ ([]),
-  );
+  const [found, setFound] = useState(/** @type {{ id: number, step: string, columns: any }[]} */ ([]));
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
-  const wanted = list.map((each) => ({
-    each,
-    step: each.steps[stepAt(each.steps)],
-    mark: each.marks?.[stepAt(each.steps)],
-  }));
-  const key = wanted.map(({ each, step, mark }) => `${each.id} ${step} ${mark}`).join();
+  const asked = JSON.stringify(
+    list.map((each) => ({
+      run: each.id,
+      tag,
+      step: String(each.steps[stepAt(each.steps)]),
+      mark: each.marks?.[stepAt(each.steps)],
+    })),
+  );
   useEffect(() => {
     let live = true;
-    Promise.allSettled(
-      wanted.map(async ({ each, step, mark }) => ({
-        each,
-        step,
-        ...(await fetchFrame("pr", { run: each.id, tag, step, mark })),
-      })),
-    ).then((all) => live && setFound(all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))));
-    return () => void (live = false);
-  }, [key, version.value]);
+    const fetched = JSON.parse(asked).map(async (/** @type {any} */ params) => ({
+      id: params.run,
+      step: params.step,
+      columns: (await fetchFrame("pr", params)).columns,
+    }));
+    Promise.allSettled(fetched).then((results) => {
+      if (live) setFound(results.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));
+    });
+    return () => {
+      live = false;
+    };
+  }, [asked, version.value]);
   useEffect(() => {
     const node = canvas.current;
     if (!node || !found.length) return;
-    const series = found.map(({ each, columns }) => {
+    const series = found.map(({ id, columns }) => {
       const there = [...columns.recall.keys()]
         .filter((i) => columns.precision[i] > 0 || columns.recall[i] > 0)
         .sort((a, b) => columns.recall[a] - columns.recall[b]);
       const x = Float64Array.from(there, (i) => columns.recall[i]);
       const y = Float64Array.from(there, (i) => columns.precision[i]);
       return /** @type {import("../types.js").Series} */ ({
-        key: String(each.id),
-        id: each.id,
+        key: String(id),
+        id,
         group: null,
         n: x.length,
         runs: 1,
@@ -94,9 +98,11 @@ export function PrCurves({ tag, list }) {
         </thead>
         <tbody>
           ${found.map(
-            ({ each, step, columns }) => html`<tr key=${each.id}>
-              <td><span class="swatch dot" style=${{ background: colourOf(each.id) }}></span> ${each.run.name}</td>
-              <td class="num">${count(step)}</td>
+            ({ id, step, columns }) => html`<tr key=${id}>
+              <td>
+                <span class="swatch dot" style=${{ background: colourOf(id) }}></span> ${byId.value.get(id)?.name}
+              </td>
+              <td class="num">${count(stepOf(step) ?? 0)}</td>
               <td class="num">${number(average(columns))}</td>
             </tr>`,
           )}

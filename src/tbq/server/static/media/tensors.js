@@ -8,7 +8,9 @@ import { stepAt, RunLabel } from "./parts.js";
 
 /** @param {{ tag: string, list: any[] }} props */
 export function Tensors({ tag, list }) {
-  return html`<div class="media-grid">${list.map((each) => html`<${Tensor} key=${each.id} tag=${tag} each=${each} />`)}</div>`;
+  return html`<div class="media-grid">
+    ${list.map((each) => html`<${Tensor} key=${each.id} tag=${tag} each=${each} />`)}
+  </div>`;
 }
 
 /** @param {any} props */
@@ -102,7 +104,9 @@ function Corner({ corner, shape }) {
 
 /** @param {{ tag: string, list: any[] }} props */
 export function Meshes({ tag, list }) {
-  return html`<div class="media-grid">${list.map((each) => html`<${Mesh} key=${each.id} tag=${tag} each=${each} />`)}</div>`;
+  return html`<div class="media-grid">
+    ${list.map((each) => html`<${Mesh} key=${each.id} tag=${tag} each=${each} />`)}
+  </div>`;
 }
 
 /** @param {any} props */
