@@ -27,7 +27,8 @@ function pressed(event) {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (target.matches("input, textarea, select, [contenteditable]") || target.closest("dialog[open], .menu-panel")) return;
+  if (target.matches("input, textarea, select, [contenteditable]") || target.closest("dialog[open], .menu-panel"))
+    return;
   const onButton = target.matches("button, a, summary, audio");
   const inTable = target.id === "runs";
   const keys = /** @type {Record<string, () => void>} */ ({
