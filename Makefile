@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -73,13 +73,21 @@ test-browser: prepared ## pages in a real Chromium; screenshots are in build/scr
 	  || $(BIN)/playwright install chromium
 	$(BIN)/python -m pytest -q tests/browser
 
-lint: prepared ## ruff, mypy --strict, tsc if node is there, clang-format
+lint: prepared ## ruff, mypy --strict, biome and tsc if there is a node, clang-format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cd $(VENV) && bin/mypy --config-file ../pyproject.toml -p tbq
-	@if command -v npx > /dev/null; then npx --yes --package typescript@7 tsc -p src/tbq/server/static/jsconfig.json \
-	  || exit 1; else echo "node is not there: the page's modules are not checked"; fi
+	@if command -v npx > /dev/null; then $(MAKE) --no-print-directory lint-page; \
+	  else echo "there is no node: the page's modules are not checked"; fi
 	git ls-files '*.cpp' '*.hpp' '*.cu' | xargs $(BIN)/clang-format --dry-run --Werror
+
+# The versions are pinned: another formatter would format another tree. biome.json says what is checked; it leaves
+# templates as they are, so their width is checked here.
+lint-page:
+	npx --yes @biomejs/biome@2.6.7 check --error-on-warnings
+	npx --yes --package typescript@7 tsc -p src/tbq/server/static/jsconfig.json
+	@! git ls-files src/tbq/server/static tests/page | grep -E '\.(js|mjs|css|html)$$' | grep -v /vendor/ \
+	  | xargs awk 'length > 120 { print FILENAME ":" FNR ": longer than 120 characters" }' | grep .
 
 # The C++ tests and fuzz targets under ASan and UBSan, by whatever compiler there is.
 CMAKE = PATH="$(CURDIR)/$(BIN):$$PATH" cmake

@@ -18,8 +18,10 @@ export class ApiError extends Error {
 
 export const report = document.documentElement.dataset.report ?? null;
 
-/** The address of a question; parameters are sorted and empty ones left out, so that equal questions have equal addresses.
- * @param {string} path @param {Params} params */
+/**
+ * The address of a question; parameters are sorted and empty ones left out, so that equal questions have equal
+ * addresses. @param {string} path @param {Params} params
+ */
 export function address(path, params = {}) {
   const parts = [];
   for (const name of Object.keys(params).sort()) {
@@ -36,13 +38,17 @@ let blocks = null;
 /** The embedded block of a report that answers a question.
  * @param {string} url */
 function embedded(url) {
-  blocks ??= new Map([...document.querySelectorAll("script[data-url]")].map((each) => [each.getAttribute("data-url") ?? "", /** @type {HTMLScriptElement} */ (each)]));
+  blocks ??= new Map(
+    [...document.querySelectorAll("script[data-url]")].map((each) => [
+      each.getAttribute("data-url") ?? "",
+      /** @type {HTMLScriptElement} */ (each),
+    ]),
+  );
   return blocks.get(url);
 }
 
-/** @param {string} path @param {Params} params @param {RequestInit} options */
-async function ask(path, params, options) {
-  const url = address(path, params);
+/** @param {string} url @param {RequestInit} options */
+async function ask(url, options) {
   if (report !== null) throw new ApiError("This report does not contain that.", "Open the log with tbq serve.", 404);
   let answer;
   try {
@@ -63,24 +69,30 @@ async function ask(path, params, options) {
   return answer;
 }
 
-/** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<any>} */
-export async function fetchJson(path, params = {}, options = {}) {
-  const block = embedded(address(path, params));
+/** @param {string} url from address() @param {RequestInit} options @returns {Promise<any>} */
+export async function jsonAt(url, options = {}) {
+  const block = embedded(url);
   if (block) return JSON.parse(block.textContent ?? "null");
-  return (await ask(path, params, options)).json();
+  return (await ask(url, options)).json();
 }
+
+/** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<any>} */
+export const fetchJson = (path, params = {}, options = {}) => jsonAt(address(path, params), options);
 
 /** @param {string} path @param {Params} params @returns {Promise<string>} */
 export async function fetchText(path, params = {}) {
-  return (await ask(path, params, {})).text();
+  return (await ask(address(path, params), {})).text();
+}
+
+/** @param {string} url from address() @param {RequestInit} options @returns {Promise<Frame>} */
+export async function frameAt(url, options = {}) {
+  const block = embedded(url);
+  if (block) return decode(await unpacked(block));
+  return decode(await (await ask(url, options)).arrayBuffer());
 }
 
 /** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<Frame>} */
-export async function fetchFrame(path, params = {}, options = {}) {
-  const block = embedded(address(path, params));
-  if (block) return decode(await unpacked(block));
-  return decode(await (await ask(path, params, options)).arrayBuffer());
-}
+export const fetchFrame = (path, params = {}, options = {}) => frameAt(address(path, params), options);
 
 /** The bytes of a block: base64, compressed if it says so.
  * @param {HTMLScriptElement} block */
@@ -93,7 +105,7 @@ async function unpacked(block) {
 /** @param {string} path @param {unknown} body @param {RequestInit} options */
 export async function post(path, body, options = {}) {
   const headers = { "Content-Type": "application/json" };
-  return ask(path, {}, { ...options, method: "POST", headers, body: JSON.stringify(body) });
+  return ask(address(path), { ...options, method: "POST", headers, body: JSON.stringify(body) });
 }
 
 /** An address for `src` and `href`: an embedded block as a data: URL, or the server's.
@@ -121,12 +133,18 @@ export function decode(buffer) {
 function column(buffer, begin, each) {
   const at = begin + each.offset;
   switch (each.type) {
-    case "f64": return new Float64Array(buffer, at, each.length);
-    case "f32": return new Float32Array(buffer, at, each.length);
-    case "u32": return new Uint32Array(buffer, at, each.length);
-    case "u16": return new Uint16Array(buffer, at, each.length);
-    case "u8": return new Uint8Array(buffer, at, each.length);
-    default: return /** @type {any} */ (each.values ?? []);
+    case "f64":
+      return new Float64Array(buffer, at, each.length);
+    case "f32":
+      return new Float32Array(buffer, at, each.length);
+    case "u32":
+      return new Uint32Array(buffer, at, each.length);
+    case "u16":
+      return new Uint16Array(buffer, at, each.length);
+    case "u8":
+      return new Uint8Array(buffer, at, each.length);
+    default:
+      return /** @type {any} */ (each.values ?? []);
   }
 }
 

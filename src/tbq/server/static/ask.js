@@ -1,30 +1,32 @@
 // Data for a component: asked for when it is first shown, again when the log has changed.
 
 import { useEffect, useState, useRef } from "./ui.js";
-import { address, fetchJson, fetchFrame } from "./api.js";
+import { address, jsonAt, frameAt } from "./api.js";
 import { version } from "./runs.js";
 
 /** @template T @typedef {{ data: T | null, error: string, loading: boolean }} Asked */
 
-/** The answer to a question; the old answer stays until the new one is there.
- * @param {string} path @param {import("./api.js").Params | null} params null: nothing is asked @param {{ frame?: boolean, live?: boolean }} options
- * @returns {Asked<any>} */
+/**
+ * The answer to a question; the old answer stays until the new one is there. @param {string} path
+ * @param {import("./api.js").Params | null} params null: nothing is asked
+ * @param {{ frame?: boolean, live?: boolean }} options @returns {Asked<any>}
+ */
 export function useAsk(path, params, { frame = false, live = false } = {}) {
   const [state, setState] = useState(/** @type {Asked<any>} */ ({ data: null, error: "", loading: true }));
-  const key = params ? address(path, params) : "";
+  const url = params ? address(path, params) : "";
   const now = live ? version.value : 0;
   const before = useRef("");
   useEffect(() => {
-    if (!params) return undefined;
+    if (!url) return undefined;
     const abort = new AbortController();
-    if (before.current !== key) setState((old) => ({ ...old, loading: true }));
-    before.current = key;
-    const asked = frame ? fetchFrame(path, params, { signal: abort.signal }) : fetchJson(path, params, { signal: abort.signal });
+    if (before.current !== url) setState((old) => ({ ...old, loading: true }));
+    before.current = url;
+    const asked = (frame ? frameAt : jsonAt)(url, { signal: abort.signal });
     asked.then(
       (data) => abort.signal.aborted || setState({ data, error: "", loading: false }),
       (error) => abort.signal.aborted || setState((old) => ({ data: old.data, error: error.message, loading: false })),
     );
     return () => abort.abort();
-  }, [key, now]);
+  }, [url, now, frame]);
   return state;
 }

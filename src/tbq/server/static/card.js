@@ -1,6 +1,6 @@
 // One card: the curves of a tag, with zoom, crosshair, exact values and downloads.
 
-import { html, useRef, useState, useLayoutEffect, effect, untracked } from "./ui.js";
+import { html, useRef, useState, useLayoutEffect, computed, on } from "./ui.js";
 import { fetchText, link, ranges, report } from "./api.js";
 import { pngOf, svgOf } from "./chart/svg.js";
 import { Chart, charts, nameOf, question } from "./plot.js";
@@ -10,7 +10,7 @@ import { Tooltip } from "./tooltip.js";
 import { Menu, Item, IconButton, download, copy, say, fileName } from "./menu.js";
 import { shown, shownSet, runs, version, banded, groupOf, hot, hotGroup, toggled } from "./runs.js";
 import { axis, group, zoom, logs, logX, outliers, pins, full, dark } from "./state.js";
-import { count } from "./format.js";
+import { counted } from "./format.js";
 
 /** @param {{ tag: string, description?: string, big?: boolean }} props */
 export function Card({ tag, description = "", big = false }) {
@@ -38,26 +38,15 @@ export function Card({ tag, description = "", big = false }) {
     measure();
     const stops = [
       // Data: whenever what is asked for changes, and the card is on the screen.
-      effect(() => {
-        const width = Math.max(100, Math.ceil((c.width || 400) / 50) * 50);
-        const params = question(tag, width);
-        version.value;
-        untracked(() => {
-          c.params = params;
-          c.stale = true;
-          c.askSoon();
-          c.drawSoon();
-        });
+      on([computed(() => question(tag, c.columns())), version], (params) => {
+        c.params = params;
+        c.stale = true;
+        c.askSoon();
+        c.drawSoon();
       }),
       // Looks.
-      effect(() => {
-        dark.value; logs.value; logX.value; outliers.value; zoom.value; group.value; groupOf.value; runs.value; shownSet.value;
-        untracked(() => c.drawSoon());
-      }),
-      effect(() => {
-        hover.value; fixed.value; hot.value; hotGroup.value;
-        untracked(() => c.drawOver());
-      }),
+      on([dark, logs, logX, outliers, zoom, group, groupOf, runs, shownSet], () => c.drawSoon()),
+      on([hover, fixed, hot, hotGroup], () => c.drawOver()),
     ];
     const sized = new ResizeObserver(() => {
       if (!measure()) return;
@@ -67,13 +56,19 @@ export function Card({ tag, description = "", big = false }) {
     sized.observe(node);
     // On paper a card has another size and more pixels, at once: nothing waits for a frame.
     const paper = matchMedia("print");
-    const onPaper = () => (measure(), c.draw());
+    const onPaper = () => {
+      measure();
+      c.draw();
+    };
     paper.addEventListener("change", onPaper);
     c.visible = report !== null;
-    const seen = new IntersectionObserver(([entry]) => {
-      c.visible = entry.isIntersecting || report !== null; // a report may be printed, and has its data at hand
-      if (c.visible && c.stale) c.ask();
-    }, { rootMargin: "100px" });
+    const seen = new IntersectionObserver(
+      ([entry]) => {
+        c.visible = entry.isIntersecting || report !== null; // a report may be printed, and has its data at hand
+        if (c.visible && c.stale) c.ask();
+      },
+      { rootMargin: "100px" },
+    );
     seen.observe(node);
     return () => {
       for (const stop of stops) stop();
@@ -83,30 +78,56 @@ export function Card({ tag, description = "", big = false }) {
       c.end();
       charts.delete(big ? `${tag} (full)` : tag);
     };
-  }, [tag]);
+  }, [tag, big, c]);
 
   const pinned = pins.value.includes(tag);
   const log = logs.value.has(tag);
   const cut = tag.lastIndexOf("/") + 1;
   const empty = c.curves && c.series().every((each) => !each.x.length || each.last.every(Number.isNaN));
-  return html`<section class=${`card ${big ? "card-big" : ""}`} aria-label=${big ? `${tag}, full screen` : tag} data-tag=${big ? undefined : tag}>
+  return html`<section
+    class=${`card ${big ? "card-big" : ""}`} aria-label=${big ? `${tag}, full screen` : tag}
+    data-tag=${big ? undefined : tag}
+  >
     <header class="card-head">
-      <h3 class="card-title" title=${description || tag}><span class="dim">${tag.slice(0, cut)}</span>${tag.slice(cut)}</h3>
+      <h3 class="card-title" title=${description || tag}>
+        <span class="dim">${tag.slice(0, cut)}</span>
+        ${tag.slice(cut)}
+      </h3>
       <span class="card-tools">
-        <button type="button" class="text-button" aria-pressed=${log} title="Logarithmic y axis" onClick=${() => (logs.value = toggled(logs.value, tag))}>log</button>
-        <${IconButton} name="pin" label=${pinned ? "Unpin" : "Pin to the top"} pressed=${pinned} onClick=${() => (pins.value = pinned ? pins.value.filter((each) => each !== tag) : [...pins.value, tag])} />
-        <${IconButton} name=${big ? "close" : "full"} label=${big ? "Close" : "Full screen"} onClick=${() => (full.value = big ? "" : tag)} />
+        <button
+          type="button" class="text-button" aria-pressed=${log} title="Logarithmic y axis"
+          onClick=${() => (logs.value = toggled(logs.value, tag))}
+        >
+          log
+        </button>
+        <${IconButton}
+          name="pin" label=${pinned ? "Unpin" : "Pin to the top"} pressed=${pinned}
+          onClick=${() => (pins.value = pinned ? pins.value.filter((each) => each !== tag) : [...pins.value, tag])}
+        />
+        <${IconButton}
+          name=${big ? "close" : "full"} label=${big ? "Close" : "Full screen"}
+          onClick=${() => (full.value = big ? "" : tag)}
+        />
         <${CardMenu} chart=${c} />
       </span>
     </header>
-    <div class="plot" ref=${frame} tabindex="0" role="group" aria-label=${`Chart of ${tag}. Arrow keys move, plus and minus zoom, 0 shows all.`}
-      onPointerDown=${(/** @type {PointerEvent} */ e) => press(c, e)} onPointerMove=${(/** @type {PointerEvent} */ e) => move(c, e)} onPointerLeave=${() => leave(c)}
-      onDblClick=${() => reset(c)} onWheel=${(/** @type {WheelEvent} */ e) => wheel(c, e)} onKeyDown=${(/** @type {KeyboardEvent} */ e) => key(c, e)}>
+    <div
+      class="plot" ref=${frame} tabindex="0" role="group"
+      aria-label=${`Chart of ${tag}. Arrow keys move, plus and minus zoom, 0 shows all.`}
+      onPointerDown=${(/** @type {PointerEvent} */ e) => press(c, e)}
+      onPointerMove=${(/** @type {PointerEvent} */ e) => move(c, e)} onPointerLeave=${() => leave(c)}
+      onDblClick=${() => reset(c)} onWheel=${(/** @type {WheelEvent} */ e) => wheel(c, e)}
+      onKeyDown=${(/** @type {KeyboardEvent} */ e) => key(c, e)}
+    >
       <canvas ref=${base} class="plot-base" role="img" aria-label=${said(c)}></canvas>
       <canvas ref=${over} class="plot-over" aria-hidden="true"></canvas>
       ${c.loading && html`<div class="plot-note loading" aria-hidden="true"></div>`}
       ${c.error && html`<div class="plot-note" role="status">${c.error}</div>`}
-      ${!c.error && empty && html`<div class="plot-note">No points of the shown runs${zoom.value ? " in this range" : ""}.</div>`}
+      ${
+        !c.error &&
+        empty &&
+        html`<div class="plot-note">No points of the shown runs${zoom.value ? " in this range" : ""}.</div>`
+      }
       <${Tooltip} chart=${c} tag=${tag} />
     </div>
   </section>`;
@@ -116,7 +137,7 @@ export function Card({ tag, description = "", big = false }) {
 function said(c) {
   if (!c.curves) return `${c.tag}: loading`;
   const n = c.curves.series.length;
-  return `${c.tag}: ${count(n)} ${banded.peek() ? (n === 1 ? "group" : "groups") : n === 1 ? "run" : "runs"}, ${count(c.curves.points)} points`;
+  return `${c.tag}: ${counted(n, banded.peek() ? "group" : "run")}, ${counted(c.curves.points, "point")}`;
 }
 
 /** @param {{ chart: Chart }} props */
@@ -138,20 +159,31 @@ function CardMenu({ chart: c }) {
   const command = async () => {
     const { runs: ids, smooth: s, log, group: g, band: b, low, high, x } = question(tag, 600);
     try {
-      await copy(await fetchText("command", { tag, runs: ids, smooth: s, log, group: g, band: b, low, high, x }), "the command");
+      await copy(
+        await fetchText("command", { tag, runs: ids, smooth: s, log, group: g, band: b, low, high, x }),
+        "the command",
+      );
     } catch (error) {
       say(/** @type {Error} */ (error).message);
     }
   };
-  return html`<${Menu} icon="more" title=${`More for ${tag}`} align="right">${(/** @type {() => void} */ close) => {
-    const then = (/** @type {() => any} */ job) => () => (close(), job());
-    return html`
-      <${Item} onClick=${then(save("png"))}>Download PNG<//>
-      <${Item} onClick=${then(save("svg"))}>Download SVG<//>
-      ${report === null && html`<${Item} onClick=${then(csv)} hint="all points">Download CSV<//>`}
-      ${report === null && html`<${Item} onClick=${then(command)}>Copy the tbq plot command<//>`}
-      <hr />
-      <${Item} onClick=${then(() => reset(c))} disabled=${!zoom.value && !c.yZoom}>Reset zoom<//>
-      <${Item} onClick=${then(() => (axis.value = axis.value === `tag:${tag}` ? "step" : `tag:${tag}`))}>Use as the x axis<//>`;
-  }}<//>`;
+  return html`<${Menu} icon="more" title=${`More for ${tag}`} align="right">
+    ${(/** @type {() => void} */ close) => {
+      const then = (/** @type {() => any} */ job) => () => {
+        close();
+        job();
+      };
+      return html`
+        <${Item} onClick=${then(save("png"))}>Download PNG<//>
+        <${Item} onClick=${then(save("svg"))}>Download SVG<//>
+        ${report === null && html`<${Item} onClick=${then(csv)} hint="all points">Download CSV<//>`}
+        ${report === null && html`<${Item} onClick=${then(command)}>Copy the tbq plot command<//>`}
+        <hr />
+        <${Item} onClick=${then(() => reset(c))} disabled=${!zoom.value && !c.yZoom}>Reset zoom<//>
+        <${Item} onClick=${then(() => (axis.value = axis.value === `tag:${tag}` ? "step" : `tag:${tag}`))}>
+          Use as the x axis
+        <//>
+      `;
+    }}
+  <//>`;
 }

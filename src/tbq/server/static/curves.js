@@ -28,29 +28,64 @@ const sections = computed(() => {
   }
   const list = [...map.values()].filter((each) => each.tags.length);
   // What is compared comes first: validation, then training, then the rest as it sorts.
-  const rank = (/** @type {Section} */ { tags: all }) => (all.every((tag) => tag.split === "evaluation") ? 0 : all.every((tag) => tag.split === "training") ? 1 : all.some((tag) => tag.role === "loss" || tag.role === "score") ? 2 : 3);
+  const rank = (/** @type {Section} */ { tags: all }) =>
+    all.every((tag) => tag.split === "evaluation")
+      ? 0
+      : all.every((tag) => tag.split === "training")
+        ? 1
+        : all.some((tag) => tag.role === "loss" || tag.role === "score")
+          ? 2
+          : 3;
   return list.sort((a, b) => rank(a) - rank(b));
 });
 
 export function Curves() {
   const [more, setMore] = useState(SECTIONS);
   const list = sections.value;
-  const pinned = pins.value.map((name) => scalarTags.value.find((tag) => tag.tag === name)).filter((tag) => tag !== undefined);
-  if (!loaded.value) return html`<div class="cards">${Array.from({ length: 4 }, (_, i) => html`<div class="card ghost" key=${i}></div>`)}</div>`;
+  const pinned = pins.value
+    .map((name) => scalarTags.value.find((tag) => tag.tag === name))
+    .filter((tag) => tag !== undefined);
+  if (!loaded.value)
+    return html`<div class="cards">
+      ${Array.from({ length: 4 }, (_, i) => html`<div class="card ghost" key=${i}></div>`)}
+    </div>`;
   if (!runs.value.length) return html`<${Waiting} />`;
-  if (!scalarTags.value.length) return html`<${Empty} title="No scalars in this log">${tags.value.length ? "It has other data: see Media." : "It has no data yet; this page fills by itself."}<//>`;
+  if (!scalarTags.value.length)
+    return html`<${Empty} title="No scalars in this log">
+      ${tags.value.length ? "It has other data: see Media." : "It has no data yet; this page fills by itself."}
+    <//>`;
   return html`<div class="sections" style=${{ "--card-width": `${cardWidth.value}px` }}>
-    ${pinned.length > 0 && html`<${Part} key="pinned" section=${{ name: "Pinned", tags: pinned, of: pinned.length }} />`}
+    ${
+      pinned.length > 0 && html`<${Part} key="pinned" section=${{ name: "Pinned", tags: pinned, of: pinned.length }} />`
+    }
     ${list.slice(0, more).map((each) => html`<${Part} key=${each.name} section=${each} />`)}
-    ${list.length > more && html`<button type="button" class="button more" onClick=${() => setMore(more + SECTIONS)}>Show ${Math.min(SECTIONS, list.length - more)} of ${count(list.length - more)} more sections</button>`}
-    ${!list.length && html`<${Empty} title="No tag fits the search">${count(scalarTags.value.length)} tags are left out. <button type="button" class="link" onClick=${() => (search.value = "")}>Clear the search</button><//>`}
-    ${full.value && html`<div class="full" role="dialog" aria-modal="true" aria-label=${full.value}><${Card} key=${full.value} tag=${full.value} big /></div>`}
+    ${
+      list.length > more &&
+      html`<button type="button" class="button more" onClick=${() => setMore(more + SECTIONS)}>
+        Show ${Math.min(SECTIONS, list.length - more)} of ${count(list.length - more)} more sections
+      </button>`
+    }
+    ${
+      !list.length &&
+      html`<${Empty} title="No tag fits the search">
+        ${count(scalarTags.value.length)} tags are left out.${" "}
+        <button type="button" class="link" onClick=${() => (search.value = "")}>Clear the search</button>
+      <//>`
+    }
+    ${
+      full.value &&
+      html`<div class="full" role="dialog" aria-modal="true" aria-label=${full.value}>
+        <${Card} key=${full.value} tag=${full.value} big />
+      </div>`
+    }
   </div>`;
 }
 
 export function Waiting() {
   const name = server.value?.title ?? "";
-  return html`<${Empty} title=${`No event files yet${name ? ` in ${name}` : ""}.`}>Waiting; this page fills by itself.<//>`;
+  return html`<${Empty} title=${`No event files yet${name ? ` in ${name}` : ""}.`}>
+    Waiting; this page fills by itself.
+  <//>`;
 }
 
 /** @param {{ section: Section }} props */
@@ -60,11 +95,31 @@ function Part({ section }) {
   const open = !folded.value.has(name);
   const id = `section-${name}`;
   return html`<section class="part">
-    <h2 class="part-head"><button type="button" aria-expanded=${open} aria-controls=${id} onClick=${() => (folded.value = toggled(folded.value, name))}>
-      <${Icon} name=${open ? "down" : "right"} /><span>${name || "other"}</span><span class="rule"></span><span class="dim">${all.length === of ? count(of) : `${count(all.length)} of ${count(of)}`}</span></button></h2>
-    ${open && html`<div class="cards" id=${id}>
-      ${all.slice(0, most).map((each) => html`<${Card} key=${each.tag} tag=${each.tag} description=${each.description} />`)}
-    </div>`}
-    ${open && all.length > most && html`<button type="button" class="button more" onClick=${() => setMost(most + 24)}>Show ${Math.min(24, all.length - most)} of ${count(all.length - most)} more</button>`}
+    <h2 class="part-head">
+      <button
+        type="button" aria-expanded=${open} aria-controls=${id}
+        onClick=${() => (folded.value = toggled(folded.value, name))}
+      >
+        <${Icon} name=${open ? "down" : "right"} />
+        <span>${name || "other"}</span>
+        <span class="rule"></span>
+        <span class="dim">${all.length === of ? count(of) : `${count(all.length)} of ${count(of)}`}</span>
+      </button>
+    </h2>
+    ${
+      open &&
+      html`<div class="cards" id=${id}>
+        ${all
+          .slice(0, most)
+          .map((each) => html`<${Card} key=${each.tag} tag=${each.tag} description=${each.description} />`)}
+      </div>`
+    }
+    ${
+      open &&
+      all.length > most &&
+      html`<button type="button" class="button more" onClick=${() => setMost(most + 24)}>
+        Show ${Math.min(24, all.length - most)} of ${count(all.length - most)} more
+      </button>`
+    }
   </section>`;
 }

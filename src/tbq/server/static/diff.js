@@ -15,14 +15,22 @@ export function difference(before, after) {
   // Lengths of the longest common part of what remains, from each pair of lines on.
   const width = y.length + 1;
   const common = new Uint16Array((x.length + 1) * width);
-  for (let i = x.length - 1; i >= 0; i--) for (let j = y.length - 1; j >= 0; j--) common[i * width + j] = x[i] === y[j] ? common[(i + 1) * width + j + 1] + 1 : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
+  for (let i = x.length - 1; i >= 0; i--)
+    for (let j = y.length - 1; j >= 0; j--)
+      common[i * width + j] =
+        x[i] === y[j]
+          ? common[(i + 1) * width + j + 1] + 1
+          : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
   /** @type {{ kind: "same" | "added" | "removed", text: string }[]} */
   const made = a.slice(0, start).map((text) => ({ kind: "same", text }));
   let i = 0;
   let j = 0;
   while (i < x.length || j < y.length) {
-    if (i < x.length && j < y.length && x[i] === y[j]) (made.push({ kind: "same", text: x[i++] }), j++);
-    else if (i < x.length && (j >= y.length || common[(i + 1) * width + j] >= common[i * width + j + 1])) made.push({ kind: "removed", text: x[i++] });
+    if (i < x.length && j < y.length && x[i] === y[j]) {
+      made.push({ kind: "same", text: x[i++] });
+      j++;
+    } else if (i < x.length && (j >= y.length || common[(i + 1) * width + j] >= common[i * width + j + 1]))
+      made.push({ kind: "removed", text: x[i++] });
     else made.push({ kind: "added", text: y[j++] });
   }
   return [...made, ...a.slice(a.length - end).map((text) => /** @type {const} */ ({ kind: "same", text }))];

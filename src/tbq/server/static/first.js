@@ -1,5 +1,5 @@
 // Runs before anything is drawn, so that a dark page never flashes white.
-(function () {
+(() => {
   let theme = "system";
   try {
     theme = JSON.parse(localStorage.getItem("tbq.theme") ?? '"system"');

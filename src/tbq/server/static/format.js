@@ -17,14 +17,20 @@ export function number(value, digits = 4, trim = true) {
   return trim ? trimmed(text) : text;
 }
 
-/** A value in the digits that are needed to tell it from another that far away, at least `least`. @param {number} value @param {number} unit @param {number} least */
+/**
+ * A value in the digits that are needed to tell it from another that far away, at least `least`.
+ * @param {number} value @param {number} unit @param {number} least
+ */
 export function numberTo(value, unit, least = 4) {
   const digits = Math.ceil(Math.log10(Math.abs(value) / unit)) + 1;
   return number(value, Number.isFinite(digits) ? Math.min(Math.max(digits, least), 17) : least);
 }
 
-/** Numbers of one column as texts that align on the point, if they stand at the right: what others have after it is filled with
- * spaces as wide as a digit and as wide as a point. @param {string[]} texts @returns {(text: string) => string} */
+/**
+ * Numbers of one column as texts that align on the point, if they stand at the right: what others have after it is
+ * filled with spaces as wide as a digit and as wide as a point. @param {string[]} texts
+ * @returns {(text: string) => string}
+ */
 export function onPoint(texts) {
   const places = (/** @type {string} */ text) => (text.includes(".") ? text.length - 1 - text.indexOf(".") : 0);
   const most = Math.max(0, ...texts.filter((text) => !text.includes("e")).map(places));
@@ -49,8 +55,12 @@ export function grouped(text) {
 /** A whole number with thousands separators. @param {number | bigint} value */
 export const count = (value) => (value === null || value === undefined ? "" : grouped(whole(value)));
 
+/** Three runs, one run. @param {number} n @param {string} one the noun for one of them */
+export const counted = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
+
 /** @param {number | bigint} value */
-const whole = (value) => (typeof value === "bigint" ? String(value) : Math.abs(value) < 1e21 ? String(Math.round(value)) : number(value));
+const whole = (value) =>
+  typeof value === "bigint" ? String(value) : Math.abs(value) < 1e21 ? String(Math.round(value)) : number(value);
 
 /** A count or a tick in few letters. @param {number} value @param {number} [digits] */
 export function compact(value, digits) {
@@ -69,7 +79,11 @@ export function duration(seconds) {
   const sign = seconds <= -1 ? "-" : "";
   let whole = Math.floor(Math.abs(seconds));
   if (whole < 60) return `${sign}${whole}s`;
-  const steps = /** @type {const} */ ([[60, "s", 60, "m"], [60, "m", 24, "h"], [24, "h", 1e9, "d"]]);
+  const steps = /** @type {const} */ ([
+    [60, "s", 60, "m"],
+    [60, "m", 24, "h"],
+    [24, "h", 1e9, "d"],
+  ]);
   for (const [small, letter, big, bigger] of steps) {
     const rest = whole % small;
     whole = Math.floor(whole / small);
@@ -95,7 +109,9 @@ export function time(seconds) {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return "";
   const pad = (/** @type {number} */ n) => String(n).padStart(2, "0");
-  return `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${pad(date.getHours())}:${pad(date.getMinutes())}:${pad(date.getSeconds())}`;
+  const day = [date.getFullYear(), pad(date.getMonth() + 1), pad(date.getDate())];
+  const clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map(pad);
+  return `${day.join("-")} ${clock.join(":")}`;
 }
 
 /** How long ago, in one unit. @param {number} seconds */
@@ -112,8 +128,11 @@ export function cell(value) {
   return String(value);
 }
 
-/** A field of a CSV file, as tbq's own files have it with `csv_safe` (a test compares the two): a spreadsheet would run a text
- * that starts with one of these signs. @param {unknown} value @param {boolean} isNumber a number, perhaps as text, since it is large */
+/**
+ * A field of a CSV file, as tbq's own files have it with `csv_safe` (a test compares the two): a spreadsheet would
+ * run a text that starts with one of these signs. @param {unknown} value
+ * @param {boolean} isNumber a number, perhaps as text, since it is large
+ */
 export function field(value, isNumber = typeof value === "number" || typeof value === "bigint") {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   const text = String(value);

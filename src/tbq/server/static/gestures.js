@@ -33,7 +33,9 @@ export function press(c, event) {
       return;
     }
     if (Math.abs(now.px - px) + Math.abs(now.py - py) < 4 && !c.brush) return;
-    c.brush = y ? { from: py, to: clip(now.py, l.top, l.bottom), y } : { from: px, to: clip(now.px, l.left, l.right), y };
+    c.brush = y
+      ? { from: py, to: clip(now.py, l.top, l.bottom), y }
+      : { from: px, to: clip(now.px, l.left, l.right), y };
     c.drawOver();
   };
   const end = () => {
@@ -88,7 +90,10 @@ export function reset(c) {
   c.draw();
 }
 
-/** Zoom by a factor around a share of the axis, or move by a share. @param {Chart} c @param {number} factor @param {number} share @param {number} shift */
+/**
+ * Zoom by a factor around a share of the axis, or move by a share. @param {Chart} c @param {number} factor
+ * @param {number} share @param {number} shift
+ */
 function rescale(c, factor, share, shift = 0) {
   const l = c.layout;
   if (!l) return;
@@ -128,4 +133,3 @@ export function key(c, event) {
   event.preventDefault();
   event.stopPropagation();
 }
-

@@ -7,10 +7,10 @@ import { filter, tab, search } from "./state.js";
 import { Dialog, Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
 import { exactly } from "./match.js";
-import { count } from "./format.js";
+import { count, counted } from "./format.js";
 
 const GLYPHS = /** @type {Record<string, string>} */ ({ error: "✕", warning: "▲", info: "●" });
-const WORDS = /** @type {Record<string, [string, string]>} */ ({ error: ["error", "errors"], warning: ["warning", "warnings"], info: ["note", "notes"] });
+const WORDS = /** @type {Record<string, string>} */ ({ error: "error", warning: "warning", info: "note" });
 const ORDER = ["error", "warning", "info"];
 /** @type {import("./types.js").Signal<{ code: string, text: string } | null>} */
 const explained = signal(null);
@@ -21,15 +21,16 @@ export function Health() {
   useEffect(() => {
     let timer = 0;
     let live = true;
-    const ask = () => fetchJson("health", report === null ? { wait: "0" } : {}).then(
-      (answer) => {
-        if (!live) return;
-        setData(answer);
-        setError("");
-        if (answer.running || answer.checked === null) timer = window.setTimeout(ask, 700);
-      },
-      (wrong) => live && setError(wrong.message),
-    );
+    const ask = () =>
+      fetchJson("health", report === null ? { wait: "0" } : {}).then(
+        (answer) => {
+          if (!live) return;
+          setData(answer);
+          setError("");
+          if (answer.running || answer.checked === null) timer = window.setTimeout(ask, 700);
+        },
+        (wrong) => live && setError(wrong.message),
+      );
     ask();
     return () => {
       live = false;
@@ -39,18 +40,52 @@ export function Health() {
   if (!loaded.value) return null;
   if (!runs.value.length) return html`<${Waiting} />`;
   if (error) return html`<${Empty} title="The health of the log is unknown">${error}<//>`;
-  if (!data || (data.checked === null && data.running)) return html`<${Empty} title="Checking the log …">This reads all files once.<//>`;
-  const findings = [...(data.problems ?? []), ...(data.findings ?? [])].sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
+  if (!data || (data.checked === null && data.running))
+    return html`<${Empty} title="Checking the log …">This reads all files once.<//>`;
+  const findings = [...(data.problems ?? []), ...(data.findings ?? [])].sort(
+    (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity),
+  );
   const restarts = data.restarts ?? [];
-  const counts = ORDER.map((name) => [name, findings.filter((each) => each.severity === name).length]).filter(([, n]) => n);
+  const counts = ORDER.map((name) => [name, findings.filter((each) => each.severity === name).length]).filter(
+    ([, n]) => n,
+  );
   return html`<div class="health">
-    <div class="media-bar"><span class="health-sum">${counts.length ? counts.map(([name, n]) => html`<span key=${name} class=${`severity ${name}`}><span aria-hidden="true">${GLYPHS[name]}</span> ${count(/** @type {number} */ (n))} ${WORDS[name][n === 1 ? 0 : 1]}</span>`) : !data.failure && html`<span class="severity ok">✓ Nothing is wrong with this log.</span>`}</span>
-      ${restarts.length > 0 && html`<span class="dim">${count(restarts.length)} ${restarts.length === 1 ? "series was" : "series were"} resumed; dotted lines mark where.</span>`}
-      ${data.running && html`<span class="dim">checking again …</span>`}</div>
-    ${data.failure && html`<p class="failed">The log could not be checked: ${data.failure}. ${findings.length ? "What is listed was found before, or by reading. " : ""}tbq doctor checks it outside of this page.</p>`}
+    <div class="media-bar">
+      <span class="health-sum">
+        ${
+          counts.length
+            ? counts.map(
+                ([name, n]) => html`<span key=${name} class=${`severity ${name}`}>
+                  <span aria-hidden="true">${GLYPHS[name]}</span> ${counted(/** @type {number} */ (n), WORDS[name])}
+                </span>`,
+              )
+            : !data.failure && html`<span class="severity ok">✓ Nothing is wrong with this log.</span>`
+        }
+      </span>
+      ${
+        restarts.length > 0 &&
+        html`<span class="dim">
+          ${count(restarts.length)} series ${restarts.length === 1 ? "was" : "were"} resumed; dotted lines mark where.
+        </span>`
+      }
+      ${data.running && html`<span class="dim">checking again …</span>`}
+    </div>
+    ${
+      data.failure &&
+      html`<p class="failed">
+        The log could not be checked: ${data.failure}.${" "}
+        ${findings.length > 0 && "What is listed was found before, or by reading. "}
+        tbq doctor checks it outside of this page.
+      </p>`
+    }
     <ul class="findings">${findings.slice(0, 500).map((each, i) => html`<${Finding} key=${i} each=${each} />`)}</ul>
     ${findings.length > 500 && html`<p class="dim">and ${count(findings.length - 500)} more: tbq doctor lists all.</p>`}
-    ${explained.value && html`<${Dialog} title=${explained.value.code} onClose=${() => (explained.value = null)}><pre class="explain">${explained.value.text}</pre><//>`}
+    ${
+      explained.value &&
+      html`<${Dialog} title=${explained.value.code} onClose=${() => (explained.value = null)}>
+        <pre class="explain">${explained.value.text}</pre>
+      <//>`
+    }
   </div>`;
 }
 
@@ -70,13 +105,32 @@ function Finding({ each }) {
     tab.value = "curves";
   };
   return html`<li class="card finding">
-    <span class=${`severity ${each.severity}`}><span aria-hidden="true">${GLYPHS[each.severity]}</span><span class="sr">${WORDS[each.severity]?.[0]}</span></span>
+    <span class=${`severity ${each.severity}`}>
+      <span aria-hidden="true">${GLYPHS[each.severity]}</span>
+      <span class="sr">${WORDS[each.severity]}</span>
+    </span>
     <div class="finding-body">
-      <p><span class="strong">${each.run && run ? html`<span class="swatch dot" style=${{ background: colourOf(each.id) }}></span> ` : ""}${[each.run, each.tag].filter(Boolean).join(" · ")}</span> ${each.message}</p>
+      <p>
+        <span class="strong">
+          ${each.run && run ? html`<span class="swatch dot" style=${{ background: colourOf(each.id) }}></span> ` : ""}
+          ${[each.run, each.tag].filter(Boolean).join(" · ")}
+        </span> ${each.message}
+      </p>
       ${each.hint && html`<p class="dim">${each.hint}</p>`}
-      ${each.file && html`<p class="dim mono">${each.file}${each.offset !== null && each.offset !== undefined ? ` at byte ${count(each.offset)}` : ""}</p>`}
+      ${
+        each.file &&
+        html`<p class="dim mono">
+          ${each.file}
+          ${each.offset !== null && each.offset !== undefined ? ` at byte ${count(each.offset)}` : ""}
+        </p>`
+      }
     </div>
     ${run && report === null && html`<button type="button" class="chip" onClick=${look}>Show curves</button>`}
-    ${each.code && (report === null ? html`<button type="button" class="chip" onClick=${explain} title="What this means">${each.code}</button>` : html`<span class="chip">${each.code}</span>`)}
+    ${
+      each.code &&
+      (report === null
+        ? html`<button type="button" class="chip" onClick=${explain} title="What this means">${each.code}</button>`
+        : html`<span class="chip">${each.code}</span>`)
+    }
   </li>`;
 }

@@ -9,16 +9,23 @@ import { stepOf } from "./steps.js";
 /** Where the mouse is: an x on the axis that all cards share, and the card that it is over.
  * @type {import("./types.js").Signal<{ x: number, tag: string, px: number, py: number } | null>} */
 export const hover = signal(null);
-/** A crosshair that stays after a click. @type {import("./types.js").Signal<{ x: number, tag: string, px: number, py: number } | null>} */
+/**
+ * A crosshair that stays after a click.
+ * @type {import("./types.js").Signal<{ x: number, tag: string, px: number, py: number } | null>}
+ */
 export const fixed = signal(null);
 
 export const MOST = 8;
 
-/** @typedef {{ series: import("./types.js").Series, value: number, at: number, x: number, y: number, nearest: boolean }} Reading */
+/**
+ * @typedef {{ series: import("./types.js").Series, value: number, at: number, x: number, y: number, nearest: boolean
+ * }} Reading
+ */
 
-/** The eight curves nearest to the mouse, highest value first.
- * @param {import("./types.js").Curves} curves @param {import("./chart/paint.js").Layout} layout @param {number} x @param {number} py
- * @returns {Reading[]} */
+/**
+ * The eight curves nearest to the mouse, highest value first. @param {import("./types.js").Curves} curves
+ * @param {import("./chart/paint.js").Layout} layout @param {number} x @param {number} py @returns {Reading[]}
+ */
 export function readings(curves, layout, x, py) {
   const toX = toPixels(layout.xs);
   const toY = toPixels(layout.ys);
@@ -34,7 +41,9 @@ export function readings(curves, layout, x, py) {
     const y = toY(value);
     // The envelope counts as near when the mouse is inside it; a curve that ended far away comes last.
     const [high, low] = series.max[k] > series.min[k] ? [toY(series.max[k]), toY(series.min[k])] : [y, y];
-    const far = (py >= high && py <= low ? Math.abs(py - y) * 0.01 : Math.min(Math.abs(py - high), Math.abs(py - low))) + Math.max(0, Math.abs(at - px) - 30) * 4;
+    const far =
+      (py >= high && py <= low ? Math.abs(py - y) * 0.01 : Math.min(Math.abs(py - high), Math.abs(py - low))) +
+      Math.max(0, Math.abs(at - px) - 30) * 4;
     if (best.length === MOST && far >= best[MOST - 1].far) continue;
     let place = best.length;
     while (place > 0 && best[place - 1].far > far) place--;
@@ -45,12 +54,17 @@ export function readings(curves, layout, x, py) {
   return best.sort((a, b) => b.value - a.value);
 }
 
-/** A point as it was logged; `smoothed` is there if that was asked for, null if it is not finite.
- * @typedef {{ x: number, step: import("./steps.js").Step, value: number | null, wall_time: number, text: string, smoothed?: number | null }} Point */
+/**
+ * A point as it was logged; `smoothed` is there if that was asked for, null if it is not finite. @typedef {{ x:
+ * number, step: import("./steps.js").Step, value: number | null, wall_time: number, text: string, smoothed?: number |
+ * null }} Point
+ */
 
-/** Exact values for the tooltip, by run. @param {string} tag @param {number[]} ids @param {number} x @param {string} axis @param {number} smooth @param {AbortSignal} signal
- * @returns {Promise<Map<number, Point>>} */
-export async function exact(tag, ids, x, axis, smooth, signal) {
-  const answer = await fetchJson("nearest", { tag, runs: ids.join(","), x, axis, smooth: smooth || "" }, { signal });
+/**
+ * Exact values for the tooltip, by run. @param {import("./api.js").Params} question @param {AbortSignal} signal
+ * @returns {Promise<Map<number, Point>>}
+ */
+export async function exact(question, signal) {
+  const answer = await fetchJson("nearest", question, { signal });
   return new Map(answer.points.map((/** @type {any} */ each) => [each.id, { ...each, step: stepOf(each.step) }]));
 }

@@ -1,7 +1,22 @@
-// Hyperparameters and metrics as parallel coordinates: one line for each run, one axis for each column; brushes filter the runs.
+// Hyperparameters and metrics as parallel coordinates: one line for each run, one axis for each column; brushes
+// filter the runs.
 
-import { html, computed, signal, useEffect, useRef, effect, untracked } from "./ui.js";
-import { runs, hparams, scalarTags, shown, byId, colourOf, valueOf, metricOf, labelOf, hot, metrics, loaded, shownColumns } from "./runs.js";
+import { html, on, computed, signal, useEffect, useRef } from "./ui.js";
+import {
+  runs,
+  hparams,
+  scalarTags,
+  shown,
+  byId,
+  colourOf,
+  cellOf,
+  metricOf,
+  labelOf,
+  hot,
+  metrics,
+  loaded,
+  shownColumns,
+} from "./runs.js";
 import { filter, columns, dark } from "./state.js";
 import { inkOf } from "./plot.js";
 import { number, numberTo } from "./format.js";
@@ -11,11 +26,17 @@ import { Waiting } from "./curves.js";
 
 /** @typedef {{ key: string, values: any[] | null, low: number, high: number, log: boolean }} Axis */
 
-/** Brushed ranges by column: of numbers, or of places in the list of words. @type {import("./types.js").Signal<Record<string, [number, number]>>} */
+/**
+ * Brushed ranges by column: of numbers, or of places in the list of words.
+ * @type {import("./types.js").Signal<Record<string, [number, number]>>}
+ */
 const brushes = signal({});
 
 const keys = computed(() => {
-  const params = hparams.value.filter((each) => each.differ).slice(0, 10).map((each) => `hparam.${each.name}`);
+  const params = hparams.value
+    .filter((each) => each.differ)
+    .slice(0, 10)
+    .map((each) => `hparam.${each.name}`);
   const chosen = shownColumns.value.filter((key) => metricOf(key));
   return [...params, ...chosen.slice(0, 6)];
 });
@@ -24,7 +45,11 @@ const keys = computed(() => {
 function axes() {
   const list = shown.value.map((id) => byId.value.get(id)).filter((run) => run !== undefined);
   return keys.value.map((key) => {
-    const values = list.map((run) => valueOf(run, key)).filter((value) => value !== undefined && value !== null && !(typeof value === "number" && !Number.isFinite(value)));
+    const values = list
+      .map((run) => cellOf(run, key))
+      .filter(
+        (value) => value !== undefined && value !== null && !(typeof value === "number" && !Number.isFinite(value)),
+      );
     if (values.length && values.every((value) => typeof value === "number")) {
       let [low, high] = [Math.min(...values), Math.max(...values)];
       if (low === high) [low, high] = [low - Math.abs(low) * 0.1 - 1e-9, high + Math.abs(high) * 0.1 + 1e-9];
@@ -50,7 +75,8 @@ function share(axis, value) {
 /** @param {Axis} axis @param {number} v */
 function shareOf(axis, v) {
   if (axis.log) return (Math.log(v) - Math.log(axis.low)) / (Math.log(axis.high) - Math.log(axis.low));
-  return (v / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2); // halves: the span of two finite numbers may be infinite
+  // Halves, since the span of two finite numbers may be infinite.
+  return (v / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2);
 }
 
 /** @param {Axis} axis @param {number} part */
@@ -77,7 +103,11 @@ function toFilter(all) {
     const brush = brushes.value[axis.key];
     if (!brush) continue;
     const metric = metricOf(axis.key);
-    const name = metric ? `"${(metric.stat === "last" ? metric.tag : `${metric.tag}.${metric.stat}`).replaceAll('"', '""')}"` : /^hparam\.[a-z_]\w*$/i.test(axis.key) ? axis.key : `"${axis.key.replaceAll('"', '""')}"`;
+    const name = metric
+      ? `"${(metric.stat === "last" ? metric.tag : `${metric.tag}.${metric.stat}`).replaceAll('"', '""')}"`
+      : /^hparam\.[a-z_]\w*$/i.test(axis.key)
+        ? axis.key
+        : `"${axis.key.replaceAll('"', '""')}"`;
     if (axis.values) {
       const chosen = axis.values.filter((_, i) => i >= brush[0] - 0.5 && i <= brush[1] + 0.5);
       parts.push(`${name} in (${chosen.map((each) => `'${each.replaceAll("'", "''")}'`).join(", ")})`);
@@ -98,10 +128,7 @@ export function Hparams() {
       node.dataset.lines = String(shown.peek().length);
       node.dataset.axes = String(all.length);
     };
-    const stop = effect(() => {
-      runs.value; shown.value; metrics.value; keys.value; dark.value; brushes.value; hot.value;
-      untracked(() => requestAnimationFrame(redraw));
-    });
+    const stop = on([runs, shown, metrics, keys, dark, brushes, hot], () => requestAnimationFrame(redraw));
     const sized = new ResizeObserver(redraw);
     sized.observe(node);
     return () => {
@@ -111,9 +138,13 @@ export function Hparams() {
   }, [hparams.value.length > 0]);
   if (!loaded.value) return null;
   if (!runs.value.length) return html`<${Waiting} />`;
-  if (!hparams.value.length) return html`<${Empty} title="No hyperparameters in this log">Runs that log them (SummaryWriter.add_hparams, tf hparams, tbq’s writer) appear here as lines.<//>`;
+  if (!hparams.value.length)
+    return html`<${Empty} title="No hyperparameters in this log">
+      Runs that log them (SummaryWriter.add_hparams, tf hparams, tbq’s writer) appear here as lines.
+    <//>`;
 
-  const nearestAxis = (/** @type {number} */ x) => state.current.xs.reduce((best, each, i, all) => (Math.abs(each - x) < Math.abs(all[best] - x) ? i : best), 0);
+  const nearestAxis = (/** @type {number} */ x) =>
+    state.current.xs.reduce((best, each, i, all) => (Math.abs(each - x) < Math.abs(all[best] - x) ? i : best), 0);
   const press = (/** @type {PointerEvent} */ event) => {
     const node = /** @type {HTMLCanvasElement} */ (event.currentTarget);
     const box = node.getBoundingClientRect();
@@ -121,7 +152,8 @@ export function Hparams() {
     const axis = state.current.axes[i];
     if (!axis || Math.abs(state.current.xs[i] - (event.clientX - box.left)) > 24) return;
     node.setPointerCapture(event.pointerId);
-    const at = (/** @type {PointerEvent} */ e) => Math.min(1, Math.max(0, 1 - (e.clientY - box.top - TOP) / (box.height - TOP - BOTTOM)));
+    const at = (/** @type {PointerEvent} */ e) =>
+      Math.min(1, Math.max(0, 1 - (e.clientY - box.top - TOP) / (box.height - TOP - BOTTOM)));
     const begin = at(event);
     let moved = false;
     const drag = (/** @type {PointerEvent} */ e) => {
@@ -148,12 +180,32 @@ export function Hparams() {
     const box = node.getBoundingClientRect();
     hot.value = nearestRun(state.current, event.clientX - box.left, event.clientY - box.top, box.height);
   };
+  const clear = () => {
+    brushes.value = {};
+    filter.value = "";
+  };
   const brushed = Object.keys(brushes.value).length > 0;
   return html`<div class="hparams">
-    <div class="media-bar"><span class="dim">Drag along an axis to filter the runs; click it to clear. Columns of the table are the axes.</span><span class="spring"></span>
+    <div class="media-bar">
+      <span class="dim">
+        Drag along an axis to filter the runs; click it to clear. Columns of the table are the axes.
+      </span>
+      <span class="spring"></span>
       <${AxisChooser} />
-      ${brushed && html`<button type="button" class="chip" onClick=${() => ((brushes.value = {}), (filter.value = ""))}>clear brushes ✕</button>`}</div>
-    <div class="card"><canvas ref=${canvas} class="parallel" role="img" aria-label=${`Parallel coordinates of ${shown.value.length} runs: ${keys.value.map(labelOf).join(", ")}`} onPointerDown=${press} onMouseMove=${hover} onMouseLeave=${() => (hot.value = null)}></canvas></div>
+      ${
+        brushed &&
+        html`<button type="button" class="chip" onClick=${clear}>
+          clear brushes ✕
+        </button>`
+      }
+    </div>
+    <div class="card">
+      <canvas
+        ref=${canvas} class="parallel" role="img"
+        aria-label=${`Parallel coordinates of ${shown.value.length} runs: ${keys.value.map(labelOf).join(", ")}`}
+        onPointerDown=${press} onMouseMove=${hover} onMouseLeave=${() => (hot.value = null)}
+      ></canvas>
+    </div>
     <${Importance} />
   </div>`;
 }
@@ -164,7 +216,13 @@ function AxisChooser() {
     if (event.target.value) columns.value = [...shownColumns.value, `${event.target.value}:last`];
     event.target.value = "";
   };
-  return html`<select class="button" aria-label="Add a metric" onChange=${add}><option value="">Add a metric …</option>${scalarTags.value.slice(0, 200).filter((tag) => !shownColumns.value.includes(`${tag.tag}:last`)).map((tag) => html`<option key=${tag.tag} value=${tag.tag}>${tag.tag}</option>`)}</select>`;
+  return html`<select class="button" aria-label="Add a metric" onChange=${add}>
+    <option value="">Add a metric …</option>
+    ${scalarTags.value
+      .slice(0, 200)
+      .filter((tag) => !shownColumns.value.includes(`${tag.tag}:last`))
+      .map((tag) => html`<option key=${tag.tag} value=${tag.tag}>${tag.tag}</option>`)}
+  </select>`;
 }
 
 /** @param {{ axes: Axis[], xs: number[] }} state @param {number} x @param {number} y @param {number} height */
@@ -178,8 +236,8 @@ function nearestRun({ axes: all, xs }, x, y, height) {
     if (!run) continue;
     for (let i = 0; i + 1 < all.length; i++) {
       if (x < xs[i] || x > xs[i + 1]) continue;
-      const a = share(all[i], valueOf(run, all[i].key));
-      const b = share(all[i + 1], valueOf(run, all[i + 1].key));
+      const a = share(all[i], cellOf(run, all[i].key));
+      const b = share(all[i + 1], cellOf(run, all[i + 1].key));
       if (a === null || b === null) continue;
       const at = TOP + tall * (1 - (a + ((b - a) * (x - xs[i])) / (xs[i + 1] - xs[i])));
       if (Math.abs(at - y) < least) [least, best] = [Math.abs(at - y), id];
@@ -208,7 +266,7 @@ function draw(canvas, all) {
     /** @type {[number, number] | null} */
     let before = null;
     all.forEach((axis, i) => {
-      const part = share(axis, valueOf(run, axis.key));
+      const part = share(axis, cellOf(run, axis.key));
       if (part === null) {
         before = null;
         return;
@@ -251,12 +309,15 @@ function draw(canvas, all) {
     context.fillStyle = ink.strong;
     context.font = "600 12px system-ui, sans-serif";
     let title = clipped(labelOf(axis.key));
-    while (title.length > 3 && xs.length > 1 && context.measureText(title).width > xs[1] - xs[0] - 6) title = `${title.slice(0, -2)}…`;
+    while (title.length > 3 && xs.length > 1 && context.measureText(title).width > xs[1] - xs[0] - 6)
+      title = `${title.slice(0, -2)}…`;
     const half = context.measureText(title).width / 2;
     context.fillText(title, Math.min(Math.max(xs[i], half + 12), width - half - 12), 18);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
-    const marks = axis.values ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5]) : numbersOf(axis, context, xs.length > 1 ? xs[1] - xs[0] - 16 : width);
+    const marks = axis.values
+      ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5])
+      : numbersOf(axis, context, xs.length > 1 ? xs[1] - xs[0] - 16 : width);
     marks.slice(0, 12).forEach(([text, part]) => {
       const y = Math.round(yOf(Number(part)));
       const label = axis.values ? clipped(String(text)) : String(text);
@@ -283,15 +344,28 @@ function draw(canvas, all) {
  * @param {Axis} axis @param {CanvasRenderingContext2D} context @param {number} room @returns {[string, number][]} */
 function numbersOf(axis, context, room) {
   const values = MARKS.map((part) => valueAt(axis, part));
-  const spelled = (/** @type {number} */ digits, /** @type {number} */ share) => values.map((value) => (axis.log ? number(value, digits) : numberTo(value, (axis.high / 4 - axis.low / 4) * share, digits)));
+  const spelled = (/** @type {number} */ digits, /** @type {number} */ share) =>
+    values.map((value) =>
+      axis.log ? number(value, digits) : numberTo(value, (axis.high / 4 - axis.low / 4) * share, digits),
+    );
   const usual = spelled(3, 0.1);
-  const all = [usual, spelled(2, 0.5), spelled(1, 1)].flatMap((texts) => [texts, texts.map((text) => text.replace(/^(-?)0\./, "$1."))]);
-  const within = (/** @type {number} */ most) => all.find((texts) => texts.every((text) => context.measureText(text).width <= most) && new Set(texts).size === new Set(values).size);
+  const all = [usual, spelled(2, 0.5), spelled(1, 1)].flatMap((texts) => [
+    texts,
+    texts.map((text) => text.replace(/^(-?)0\./, "$1.")),
+  ]);
+  const within = (/** @type {number} */ most) =>
+    all.find(
+      (texts) =>
+        texts.every((text) => context.measureText(text).width <= most) && new Set(texts).size === new Set(values).size,
+    );
   const found = within(room) ?? within(room + 14); // rather across the next axis than without its first digits
   return (found ?? usual.map((text) => ending(context, text, room))).map((text, i) => [text, MARKS[i]]);
 }
 
-/** A number that has no room loses its first digits: labels of one axis differ at their ends. @param {CanvasRenderingContext2D} context @param {string} text @param {number} room */
+/**
+ * A number that has no room loses its first digits: labels of one axis differ at their ends.
+ * @param {CanvasRenderingContext2D} context @param {string} text @param {number} room
+ */
 function ending(context, text, room) {
   let from = 0;
   const cut = () => (from ? `…${text.slice(from)}` : text);
@@ -307,11 +381,35 @@ function Importance() {
   const metric = keys.value.filter((key) => metricOf(key))[0];
   if (!metric) return null;
   const list = shown.value.map((id) => byId.value.get(id)).filter((run) => run !== undefined);
-  const rows = hparams.value.filter((each) => each.differ && each.values.every((value) => typeof value === "number")).map((each) => ({ name: each.name, r: correlation(list.map((run) => [valueOf(run, `hparam.${each.name}`), valueOf(run, metric)])) })).filter((each) => each.r !== null);
+  const rows = hparams.value
+    .filter((each) => each.differ && each.values.every((value) => typeof value === "number"))
+    .map((each) => ({
+      name: each.name,
+      r: correlation(list.map((run) => [cellOf(run, `hparam.${each.name}`), cellOf(run, metric)])),
+    }))
+    .filter((each) => each.r !== null);
   if (!rows.length) return null;
   rows.sort((a, b) => Math.abs(b.r ?? 0) - Math.abs(a.r ?? 0));
-  return html`<section class="part"><h2 class="part-head plain"><span>Rank correlation with ${labelOf(metric)}</span><span class="rule"></span></h2>
-    <div class="card media-card scroll" tabindex="0"><table class="plain-table correlations"><tbody>${rows.map((each) => html`<tr key=${each.name}><th scope="row">${each.name}</th><td class="num">${(each.r ?? 0).toFixed(2)}</td><td><span class="corr" aria-hidden="true"><i class=${(each.r ?? 0) < 0 ? "neg" : ""} style=${{ width: `${Math.abs(each.r ?? 0) * 50}%` }}></i></span></td></tr>`)}</tbody></table></div></section>`;
+  return html`<section class="part">
+    <h2 class="part-head plain"><span>Rank correlation with ${labelOf(metric)}</span><span class="rule"></span></h2>
+    <div class="card media-card scroll" tabindex="0">
+      <table class="plain-table correlations">
+        <tbody>
+          ${rows.map(
+            (each) => html`<tr key=${each.name}>
+              <th scope="row">${each.name}</th>
+              <td class="num">${(each.r ?? 0).toFixed(2)}</td>
+              <td>
+                <span class="corr" aria-hidden="true">
+                  <i class=${(each.r ?? 0) < 0 ? "neg" : ""} style=${{ width: `${Math.abs(each.r ?? 0) * 50}%` }}></i>
+                </span>
+              </td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
 }
 
 /** @param {any[][]} pairs @returns {number | null} */

@@ -27,7 +27,8 @@ function pressed(event) {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (target.matches("input, textarea, select, [contenteditable]") || target.closest("dialog, .menu-panel")) return;
+  if (target.matches("input, textarea, select, [contenteditable]") || target.closest("dialog[open], .menu-panel"))
+    return;
   const onButton = target.matches("button, a, summary, audio");
   const inTable = target.id === "runs";
   const keys = /** @type {Record<string, () => void>} */ ({
@@ -52,7 +53,7 @@ function pressed(event) {
     keys.End = () => moveCursor(1e9);
     keys.Enter = () => atCursor("fold");
   }
-  if (!isReport) TABS.forEach((name, i) => (keys[String(i + 1)] = () => (tab.value = name)));
+  if (!isReport) for (const [i, name] of TABS.entries()) keys[String(i + 1)] = () => (tab.value = name);
   const action = keys[event.key];
   if (!action) return;
   event.preventDefault();

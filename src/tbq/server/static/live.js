@@ -45,17 +45,24 @@ export async function refresh() {
 /** Ask again if the server has something newer, or is another one. */
 function check() {
   const known = server.peek();
-  if (!busy && newest.version >= 0 && (newest.instance !== known?.instance || newest.version > known.version)) soon(newest.left);
+  if (!busy && newest.version >= 0 && (newest.instance !== known?.instance || newest.version > known.version))
+    soon(newest.left);
 }
 
-/** Ask again: at once, unless the page just did; not at all while nobody looks. @param {number} left bytes that the server has yet to read */
+/**
+ * Ask again: at once, unless the page just did; not at all while nobody looks.
+ * @param {number} left bytes that the server has yet to read
+ */
 function soon(left) {
   if (document.hidden) return;
   const at = Math.max(asked + (left ? WHILE_READING : PAUSE), performance.now());
   if (timer && due <= at) return;
   clearTimeout(timer);
   due = at;
-  timer = window.setTimeout(() => ((timer = 0), refresh()), at - performance.now());
+  timer = window.setTimeout(() => {
+    timer = 0;
+    refresh();
+  }, at - performance.now());
 }
 
 /** Follow the log for as long as the page is open. */
@@ -72,7 +79,10 @@ export function follow() {
     if (trouble.value) soon(0);
     trouble.value = "";
   });
-  source.addEventListener("error", () => (trouble.value = "The server does not answer. The page tries again by itself."));
+  source.addEventListener(
+    "error",
+    () => (trouble.value = "The server does not answer. The page tries again by itself."),
+  );
   document.addEventListener("visibilitychange", () => document.hidden || soon(0));
 }
 

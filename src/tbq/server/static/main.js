@@ -19,7 +19,13 @@ import { charts } from "./plot.js";
 import * as runsModule from "./runs.js";
 import * as state from "./state.js";
 
-const VIEWS = /** @type {Record<string, any>} */ ({ curves: Curves, media: Media, hparams: Hparams, sql: Sql, health: Health });
+const VIEWS = /** @type {Record<string, any>} */ ({
+  curves: Curves,
+  media: Media,
+  hparams: Hparams,
+  sql: Sql,
+  health: Health,
+});
 
 function Divider() {
   const press = (/** @type {PointerEvent} */ event) => {
@@ -38,19 +44,37 @@ function Divider() {
     if (by) event.preventDefault();
     paneWidth.value = clamp(paneWidth.value + by, 220, innerWidth - 320);
   };
-  return html`<div class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the table" aria-valuenow=${paneWidth.value} aria-valuemin="220" aria-valuemax="1200" tabindex="0" onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (paneWidth.value = 432)}></div>`;
+  return html`<div
+    class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the table"
+    aria-valuenow=${paneWidth.value} aria-valuemin="220" aria-valuemax="1200" tabindex="0" onPointerDown=${press}
+    onKeyDown=${key} onDblClick=${() => (paneWidth.value = 432)}
+  ></div>`;
 }
 
 function App() {
   const View = Object.hasOwn(VIEWS, tab.value) ? VIEWS[tab.value] : Curves;
-  return html`<${Bar} />
+  return html`
+    <${Bar} />
     ${trouble.value && loaded.value && html`<div key="banner" class="banner" role="alert">${trouble.value}</div>`}
-    ${isReport ? html`<${Report} />` : html`<div key="body" class=${`body ${wide.value ? "is-wide" : ""}`} style=${{ "--pane-width": `${paneWidth.value}px` }}>
-      <${Pane}>${!wide.value && html`<${Divider} />`}<//>
-      ${!wide.value && html`<main class=${`view view-${tab.value}`} tabindex="-1"><div id="view" role="tabpanel" aria-labelledby=${`tab-${tab.value}`}><${View} /></div></main>`}
-    </div>`}
+    ${
+      isReport
+        ? html`<${Report} />`
+        : html`<div
+          key="body" class=${`body ${wide.value ? "is-wide" : ""}`}
+          style=${{ "--pane-width": `${paneWidth.value}px` }}
+        >
+          <${Pane}>${!wide.value && html`<${Divider} />`}<//>
+          ${
+            !wide.value &&
+            html`<main class=${`view view-${tab.value}`} tabindex="-1">
+              <div id="view" role="tabpanel" aria-labelledby=${`tab-${tab.value}`}><${View} /></div>
+            </main>`
+          }
+        </div>`
+    }
     <${Help} />
-    <div class="notice" role="status">${notice.value}</div>`;
+    <div class="notice" role="status">${notice.value}</div>
+  `;
 }
 
 linkTheme();

@@ -1,5 +1,5 @@
-// Markdown as elements: headings, lists, quotes, code, tables, emphasis and safe links. Text is always text: there is no way
-// from here to markup, and a link leads to http, https or mail only.
+// Markdown as elements: headings, lists, quotes, code, tables, emphasis and safe links. Text is always text: there is
+// no way from here to markup, and a link leads to http, https or mail only.
 
 import { h } from "./ui.js";
 import { count } from "./format.js";
@@ -16,17 +16,17 @@ export function markdown(text, depth = 0) {
   let i = 0;
   while (i < lines.length) {
     const line = lines[i];
-    let match;
+    const fence = /^\s*(```|~~~)/.exec(line)?.[1];
+    const heading = /^(#{1,6})\s+(.*)$/.exec(line);
     if (!line.trim()) i++;
-    else if ((match = /^\s*(```|~~~)/.exec(line))) {
-      const fence = match[1];
+    else if (fence) {
       const code = [];
       i++;
       while (i < lines.length && !lines[i].trim().startsWith(fence)) code.push(lines[i++]);
       i++;
       made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
-    } else if ((match = /^(#{1,6})\s+(.*)$/.exec(line))) {
-      made.push(h(`h${Math.min(6, match[1].length + 2)}`, null, inline(match[2])));
+    } else if (heading) {
+      made.push(h(`h${Math.min(6, heading[1].length + 2)}`, null, inline(heading[2])));
       i++;
     } else if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {
       made.push(h("hr", null));
@@ -34,46 +34,110 @@ export function markdown(text, depth = 0) {
     } else if (/^\s*>/.test(line)) {
       const quoted = [];
       while (i < lines.length && /^\s*>/.test(lines[i])) quoted.push(lines[i++].replace(/^\s*> ?/, ""));
-      made.push(h("blockquote", null, quoted.length < 500 && depth < DEEPEST ? markdown(quoted.join("\n"), depth + 1) : quoted.join("\n")));
+      made.push(
+        h(
+          "blockquote",
+          null,
+          quoted.length < 500 && depth < DEEPEST ? markdown(quoted.join("\n"), depth + 1) : quoted.join("\n"),
+        ),
+      );
     } else if (line.includes("|") && i + 1 < lines.length && isRule(lines[i + 1])) {
       const head = cells(line);
       i += 2;
       const body = [];
       while (i < lines.length && lines[i].includes("|") && lines[i].trim()) body.push(cells(lines[i++]));
-      made.push(h("div", { class: "scroll", tabindex: 0 }, h("table", null, h("thead", null, h("tr", null, head.map((each) => h("th", { scope: "col" }, inline(each))))), h("tbody", null, body.map((row) => h("tr", null, row.map((each) => h("td", null, inline(each)))))))));
+      made.push(
+        h(
+          "div",
+          { class: "scroll", tabindex: 0 },
+          h(
+            "table",
+            null,
+            h(
+              "thead",
+              null,
+              h(
+                "tr",
+                null,
+                head.map((each) => h("th", { scope: "col" }, inline(each))),
+              ),
+            ),
+            h(
+              "tbody",
+              null,
+              body.map((row) =>
+                h(
+                  "tr",
+                  null,
+                  row.map((each) => h("td", null, inline(each))),
+                ),
+              ),
+            ),
+          ),
+        ),
+      );
     } else if (/^\s*([-*+]|\d{1,9}[.)])\s+/.test(line)) {
       const ordered = /^\s*\d/.test(line);
       const items = [];
       while (i < lines.length && /^\s*([-*+]|\d{1,9}[.)])\s+/.test(lines[i])) {
         let item = lines[i++].replace(/^\s*([-*+]|\d{1,9}[.)])\s+/, "");
-        while (i < lines.length && /^\s{2,}\S/.test(lines[i]) && !/^\s*([-*+]|\d{1,9}[.)])\s+/.test(lines[i])) item += ` ${lines[i++].trim()}`;
+        while (i < lines.length && /^\s{2,}\S/.test(lines[i]) && !/^\s*([-*+]|\d{1,9}[.)])\s+/.test(lines[i]))
+          item += ` ${lines[i++].trim()}`;
         items.push(h("li", null, inline(item)));
       }
       made.push(h(ordered ? "ol" : "ul", null, items));
     } else if (/^( {4}|\t)/.test(line)) {
       const code = [];
-      while (i < lines.length && (/^( {4}|\t)/.test(lines[i]) || !lines[i].trim())) code.push(lines[i++].replace(/^( {4}|\t)/, ""));
+      while (i < lines.length && (/^( {4}|\t)/.test(lines[i]) || !lines[i].trim()))
+        code.push(lines[i++].replace(/^( {4}|\t)/, ""));
       while (code.length && !code[code.length - 1]) code.pop();
       made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
     } else {
       const words = [];
-      while (i < lines.length && lines[i].trim() && !/^\s*(```|~~~|>|#{1,6}\s|([-*+]|\d{1,9}[.)])\s)/.test(lines[i])) words.push(lines[i++]);
+      while (i < lines.length && lines[i].trim() && !/^\s*(```|~~~|>|#{1,6}\s|([-*+]|\d{1,9}[.)])\s)/.test(lines[i]))
+        words.push(lines[i++]);
       if (!words.length) words.push(lines[i++]);
       made.push(h("p", null, inline(words.join("\n"))));
     }
   }
-  if (end < text.length) made.push(h("p", { class: "dim" }, `The first ${count(end)} of ${count(text.length)} characters are shown as Markdown, the rest as it is.`), h("pre", { tabindex: 0 }, text.slice(end)));
+  if (end < text.length)
+    made.push(
+      h(
+        "p",
+        { class: "dim" },
+        `The first ${count(end)} of ${count(text.length)} characters are shown as Markdown, the rest as it is.`,
+      ),
+      h("pre", { tabindex: 0 }, text.slice(end)),
+    );
   return made;
 }
 
 /** @param {string} line */
-const cells = (line) => line.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/).map((each) => each.trim().replaceAll("\\|", "|"));
+const cells = (line) =>
+  line
+    .trim()
+    .replace(/^\||\|$/g, "")
+    .split(/(?<!\\)\|/)
+    .map((each) => each.trim().replaceAll("\\|", "|"));
 
-/** Whether a line divides the head of a table from its body; cell by cell, since one pattern for all of it could take for ever.
- * @param {string} line */
-const isRule = (line) => line.includes("-") && cells(line).every((each, place) => (place ? /^:?-*:?$/ : /^:?-+:?$/).test(each));
+/**
+ * Whether a line divides the head of a table from its body; cell by cell, since one pattern for all of it could take
+ * for ever. @param {string} line
+ */
+const isRule = (line) =>
+  line.includes("-") && cells(line).every((each, place) => (place ? /^:?-*:?$/ : /^:?-+:?$/).test(each));
 
-const INLINE = /(?<!`)(`+)([^`]+)\1|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\s][^*\n]*)\*|(?<![\w])_([^_\s][^_\n]*)_(?![\w])|~~([^~\n]+)~~|\[([^\]\n]{1,500})\]\(([^)\s]{1,2000})\)|(https?:\/\/[^\s<>"')\]]{1,2000})/;
+const INLINE = new RegExp(
+  [
+    /(?<!`)(`+)([^`]+)\1/, // code
+    /\*\*([^*\n]+)\*\*|__([^_\n]+)__/, // strong
+    /\*([^*\s][^*\n]*)\*|(?<![\w])_([^_\s][^_\n]*)_(?![\w])/, // emphasis
+    /~~([^~\n]+)~~/, // struck out
+    /\[([^\]\n]{1,500})\]\(([^)\s]{1,2000})\)|(https?:\/\/[^\s<>"')\]]{1,2000})/, // links
+  ]
+    .map((each) => each.source)
+    .join("|"),
+);
 
 /** @param {string} text @returns {any[]} */
 function inline(text) {
@@ -97,5 +161,7 @@ function inline(text) {
 
 /** @param {string} label @param {string} target @param {string} whole */
 function anchor(label, target, whole) {
-  return /^(https?:\/\/|mailto:)/i.test(target) ? h("a", { href: target, rel: "noopener noreferrer nofollow", target: "_blank" }, label) : whole;
+  return /^(https?:\/\/|mailto:)/i.test(target)
+    ? h("a", { href: target, rel: "noopener noreferrer nofollow", target: "_blank" }, label)
+    : whole;
 }

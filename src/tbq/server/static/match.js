@@ -2,19 +2,30 @@
 
 const LONGEST = 2000; // letters of a name that a regular expression sees
 
-/** A test for names, or what is wrong with the pattern; for words also a test for each, without the minus before it.
- * @param {string} text @returns {{ test: (name: string) => boolean, error: string, words: ((name: string) => boolean)[] | null }} */
+/**
+ * A test for names, or what is wrong with the pattern; for words also a test for each, without the minus before it.
+ * @param {string} text
+ * @returns {{ test: (name: string) => boolean, error: string, words: ((name: string) => boolean)[] | null }}
+ */
 export function matcher(text) {
   const typed = text.trim();
   if (!typed) return { test: () => true, error: "", words: [] };
   // re: must match the full name, as in tbq's options; between slashes a part of it is enough.
-  const expression = typed.startsWith("re:") ? `^(?:${typed.slice(3)})$` : /^\/.+\/$/.test(typed) ? typed.slice(1, -1) : null;
+  const expression = typed.startsWith("re:")
+    ? `^(?:${typed.slice(3)})$`
+    : /^\/.+\/$/.test(typed)
+      ? typed.slice(1, -1)
+      : null;
   if (expression !== null) {
     try {
       const compiled = new RegExp(expression, "s");
       return { test: (name) => compiled.test(name.slice(0, LONGEST)), error: "", words: null };
     } catch (error) {
-      return { test: () => false, error: `Not a regular expression: ${/** @type {Error} */ (error).message.split(": ").pop()}`, words: null };
+      return {
+        test: () => false,
+        error: `Not a regular expression: ${/** @type {Error} */ (error).message.split(": ").pop()}`,
+        words: null,
+      };
     }
   }
   const words = typed.split(/\s+/).map((word) => ({ without: word.startsWith("-") && word.length > 1, word }));
@@ -30,12 +41,15 @@ function plain(word) {
   return (name) => fits(letters, [...name.toLowerCase()]);
 }
 
-/** Whether a glob fits a whole name. Only the last star is tried again, so that no pattern is slow. @param {string[]} glob @param {string[]} name */
+/**
+ * Whether a glob fits a whole name. Only the last star is tried again, so that no pattern is slow.
+ * @param {string[]} glob @param {string[]} name
+ */
 function fits(glob, name) {
   let [at, place, star, after] = [0, 0, -1, 0];
   while (place < name.length) {
     if (glob[at] === "*") [star, after] = [at++, place];
-    else if (at < glob.length && (glob[at] === "?" || glob[at] === name[place])) at++, place++;
+    else if (at < glob.length && (glob[at] === "?" || glob[at] === name[place])) [at, place] = [at + 1, place + 1];
     else if (star >= 0) [at, place] = [star + 1, ++after];
     else return false;
   }

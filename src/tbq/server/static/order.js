@@ -1,10 +1,17 @@
 // The order of names: as people sort them, by the rule of `natural` in tbq's text.py. One table of cases tests both.
 
 const EXPONENT = String.raw`(?:[eE][+-]?[0-9]+(?![\p{L}\p{N}]))?`;
-const NUMBER = new RegExp(String.raw`([0-9]+(?:\.[0-9]+){2,}|(?:(?<![\p{L}\p{N}])-)?[0-9]+(?:\.[0-9]+)?${EXPONENT}|(?<![\p{L}\p{N}])-?\.[0-9]+${EXPONENT})`, "u");
+const APART = String.raw`(?<![\p{L}\p{N}])`; // not right after a letter or a digit
+const NUMBER = new RegExp(
+  String.raw`([0-9]+(?:\.[0-9]+){2,}|(?:${APART}-)?[0-9]+(?:\.[0-9]+)?${EXPONENT}|${APART}-?\.[0-9]+${EXPONENT})`,
+  "u",
+);
 const KEPT = 20_000; // keys of names that were compared lately
 
-/** A name in parts: texts at even places, numbers with their value at odd ones. @typedef {{ texts: string[], values: number[] }} Key */
+/**
+ * A name in parts: texts at even places, numbers with their value at odd ones.
+ * @typedef {{ texts: string[], values: number[] }} Key
+ */
 /** @type {Map<string, Key>} */
 const keys = new Map();
 
@@ -13,8 +20,13 @@ function keyOf(name) {
   let key = keys.get(name);
   if (key) return key;
   // Each number of a version counts by itself.
-  const texts = name.split(NUMBER).flatMap((part, i) => (i % 2 && part.split(".").length > 2 ? part.split(/(\.)/) : [part]));
-  key = { texts: texts.map((part, i) => (i % 2 ? part : part.toLowerCase())), values: texts.map((part, i) => (i % 2 ? Number(part) : 0)) };
+  const texts = name
+    .split(NUMBER)
+    .flatMap((part, i) => (i % 2 && part.split(".").length > 2 ? part.split(/(\.)/) : [part]));
+  key = {
+    texts: texts.map((part, i) => (i % 2 ? part : part.toLowerCase())),
+    values: texts.map((part, i) => (i % 2 ? Number(part) : 0)),
+  };
   if (keys.size >= KEPT) keys.clear();
   keys.set(name, key);
   return key;

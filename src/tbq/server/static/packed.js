@@ -2,10 +2,10 @@
 
 /**
  * @param {{width: number, series: {length: number}, columns: {name: string, offset: number, length: number}[],
- *   packed: {middle: number, spread: number, step: number, log: boolean, ways: number}}} header
- * @param {ArrayBuffer} buffer the frame
- * @param {number} start where its columns begin: 4 + the length of the header
- * @returns {{first: Float64Array, last: Float64Array, min: Float64Array, max: Float64Array}} series by series, NaN for none
+ * packed: {middle: number, spread: number, step: number, log: boolean, ways: number}}} header
+ * @param {ArrayBuffer} buffer the frame @param {number} start where its columns begin: 4 + the length of the header
+ * @returns {{first: Float64Array, last: Float64Array, min: Float64Array, max: Float64Array}} series by series, NaN
+ * for none
  */
 export function unpack(header, buffer, start) {
   /** @param {string} name */
@@ -22,7 +22,7 @@ export function unpack(header, buffer, start) {
   /** @param {number} code */
   const value = (code) => {
     const level = middle + spread * Math.sinh(code * step);
-    return Math.min(log ? Math.pow(10, level) : Math.max(level, -Number.MAX_VALUE), Number.MAX_VALUE);
+    return Math.min(log ? 10 ** level : Math.max(level, -Number.MAX_VALUE), Number.MAX_VALUE);
   };
   // Each code stands for one value: a list of them is quicker than a million hyperbolic sines.
   const half = 30_002;
@@ -30,7 +30,12 @@ export function unpack(header, buffer, start) {
   for (let i = 0; i < values.length; i++) values[i] = value(i - half);
   if (log) values[0] = 0; // what is not positive
   const parts = Float64Array.from({ length: 16 }, (_, i) => i / ways);
-  const made = { first: new Float64Array(count), last: new Float64Array(count), min: new Float64Array(count), max: new Float64Array(count) };
+  const made = {
+    first: new Float64Array(count),
+    last: new Float64Array(count),
+    min: new Float64Array(count),
+    max: new Float64Array(count),
+  };
   const { first, last, min, max } = made;
   let next = 0;
   for (let begin = 0; begin < count; begin += width) {

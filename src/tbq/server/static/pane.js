@@ -2,7 +2,27 @@
 
 import { html, useSignal } from "./ui.js";
 import { filter, group, band, top, columns, solo, wide } from "./state.js";
-import { runs, listed, shown, hparams, scalarTags, shownColumns, filterError, filterNote, groupError, valueOf, isBroken, labelOf, metricOf, mainTag, higherIsBetter, STATS, FACTS, groupOf, isReport } from "./runs.js";
+import {
+  runs,
+  listed,
+  shown,
+  hparams,
+  scalarTags,
+  shownColumns,
+  filterError,
+  filterNote,
+  groupError,
+  cellOf,
+  isBroken,
+  labelOf,
+  metricOf,
+  mainTag,
+  higherIsBetter,
+  STATS,
+  FACTS,
+  groupOf,
+  isReport,
+} from "./runs.js";
 import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, download } from "./menu.js";
 import { count, field } from "./format.js";
@@ -15,23 +35,45 @@ export function Pane({ children }) {
   const every = all.length > 0 && shown.value.length === all.length && !solo.value;
   return html`<${wide.value ? "main" : "aside"} class="pane" aria-label="Runs">
     <div class="pane-tools">
-      <label class=${`field ${filterError.value ? "wrong" : ""}`}><${Icon} name="search" /><span class="sr">Filter runs</span>
-        <input id="filter" type="search" spellcheck="false" autocomplete="off" placeholder=${isReport ? "Filter: lr=0.1, */seed=?" : 'Filter: lr=0.1, */seed=?, "val/loss" < 0.3'} value=${filter.value} aria-invalid=${Boolean(error)} aria-describedby="filter-error"
-          onInput=${(/** @type {any} */ e) => (filter.value = e.target.value)} />
+      <label class=${`field ${filterError.value ? "wrong" : ""}`}>
+        <${Icon} name="search" />
+        <span class="sr">Filter runs</span>
+        <input
+          id="filter" type="search" spellcheck="false" autocomplete="off"
+          placeholder=${isReport ? "Filter: lr=0.1, */seed=?" : 'Filter: lr=0.1, */seed=?, "val/loss" < 0.3'}
+          value=${filter.value} aria-invalid=${Boolean(error)} aria-describedby="filter-error"
+          onInput=${(/** @type {any} */ e) => (filter.value = e.target.value)}
+        />
       </label>
-      <div id="filter-error" class="field-error" role="status">${error}${!error && filterNote.value && html`<span class="dim">${filterNote.value}</span>`}</div>
+      <div id="filter-error" class="field-error" role="status">
+        ${error}
+        ${!error && filterNote.value && html`<span class="dim">${filterNote.value}</span>`}
+      </div>
       <div class="pane-row">
         <${GroupMenu} />
         <${TopMenu} />
         <span class="spring"></span>
         ${html`<${ColumnsMenu} />`}
         <${IconButton} name="download" label="Download the table as CSV" onClick=${saveTable} />
-        <${IconButton} name="wide" label=${wide.value ? "Show the curves beside the table" : "Table over the whole width (w)"} pressed=${wide.value} onClick=${() => (wide.value = !wide.value)} />
+        <${IconButton}
+          name="wide" label=${wide.value ? "Show the curves beside the table" : "Table over the whole width (w)"}
+          pressed=${wide.value} onClick=${() => (wide.value = !wide.value)}
+        />
       </div>
       <div class="pane-row pane-count">
-        <button type="button" class="toggle" id="toggle-all" aria-label=${every ? "Hide all runs" : "Show all runs"} onClick=${() => show(all, !every)}><span class=${`box all ${every ? "on" : shown.value.length ? "some on" : ""}`}></span></button>
+        <button
+          type="button" class="toggle" id="toggle-all" aria-label=${every ? "Hide all runs" : "Show all runs"}
+          onClick=${() => show(all, !every)}
+        >
+          <span class=${`box all ${every ? "on" : shown.value.length ? "some on" : ""}`}></span>
+        </button>
         <span id="count">${said(all.length)}</span>
-        ${solo.value && html`<button type="button" class="chip" onClick=${() => (solo.value = "")} title="Show all again">only ${solo.value} ✕</button>`}
+        ${
+          solo.value &&
+          html`<button type="button" class="chip" onClick=${() => (solo.value = "")} title="Show all again">
+            only ${solo.value} ✕
+          </button>`
+        }
       </div>
     </div>
     <${RunsTable} />
@@ -45,59 +87,158 @@ function said(list) {
   const on = shown.value.length;
   const parts = [list === all ? `${count(all)} ${all === 1 ? "run" : "runs"}` : `${count(list)} of ${count(all)} runs`];
   if (on !== list) parts.push(`${count(on)} shown`);
-  const states = listed.value.reduce((/** @type {Record<string, number>} */ sum, run) => ((sum[run.state] = (sum[run.state] ?? 0) + 1), sum), {});
-  for (const state of ["running", "stalled", "failed"]) if (states[state]) parts.push(`${count(states[state])} ${state}`);
+  /** @type {Record<string, number>} */
+  const states = {};
+  for (const run of listed.value) states[run.state] = (states[run.state] ?? 0) + 1;
+  for (const state of ["running", "stalled", "failed"])
+    if (states[state]) parts.push(`${count(states[state])} ${state}`);
   return parts.join(" · ");
 }
 
 function GroupMenu() {
   const pattern = useSignal(group.value.startsWith("re:") ? group.value.slice(3) : "");
-  const name = group.value.startsWith("hparam.") ? group.value.slice(7) : group.value.startsWith("re:") ? "pattern" : "none";
-  return html`<${Menu} label=${`Group: ${name}`} title="Group runs (g)" id="group">${(/** @type {() => void} */ close) => {
-    const set = (/** @type {string} */ value) => () => ((group.value = value), close());
-    return html`<div class="menu-list">
-      <${Item} checked=${!group.value} onClick=${set("")}>No groups<//>
-      ${hparams.value.length > 0 && html`<div class="menu-title">Hyperparameter</div>`}
-      ${hparams.value.slice(0, 60).map((each) => html`<${Item} key=${each.name} checked=${group.value === `hparam.${each.name}`} onClick=${set(`hparam.${each.name}`)} hint=${each.differ ? `${each.values.length} values` : "same in all"}>${each.name}<//>`)}
-      <div class="menu-title">Pattern of the name</div>
-      <form class="menu-form" onSubmit=${(/** @type {Event} */ e) => (e.preventDefault(), (group.value = pattern.value ? `re:${pattern.value}` : ""), close())}>
-        <input aria-label="Regular expression for the full name; the group is what is in brackets" placeholder="(lr=.*)/seed=.*" value=${pattern.value} onInput=${(/** @type {any} */ e) => (pattern.value = e.target.value)} />
-        <button type="submit" class="button">Group</button>
-      </form>
-      <div class="menu-title">Drawn as</div>
-      ${[["std", "Mean ± standard deviation"], ["sem", "Mean ± standard error"], ["minmax", "Mean, least to largest"], ["none", "Each run in its group’s colour"]].map(([value, text]) => html`<${Item} key=${value} checked=${band.value === value} onClick=${() => (band.value = value)}>${text}<//>`)}
-    </div>`;
-  }}<//>`;
+  const name = group.value.startsWith("hparam.")
+    ? group.value.slice(7)
+    : group.value.startsWith("re:")
+      ? "pattern"
+      : "none";
+  return html`<${Menu} label=${`Group: ${name}`} title="Group runs (g)" id="group">
+    ${(/** @type {() => void} */ close) => {
+      const set = (/** @type {string} */ value) => () => {
+        group.value = value;
+        close();
+      };
+      return html`<div class="menu-list">
+        <${Item} checked=${!group.value} onClick=${set("")}>No groups<//>
+        ${hparams.value.length > 0 && html`<div class="menu-title">Hyperparameter</div>`}
+        ${hparams.value.slice(0, 60).map(
+          (each) => html`<${Item}
+            key=${each.name} checked=${group.value === `hparam.${each.name}`} onClick=${set(`hparam.${each.name}`)}
+            hint=${each.differ ? `${each.values.length} values` : "same in all"}
+          >
+            ${each.name}
+          <//>`,
+        )}
+        <div class="menu-title">Pattern of the name</div>
+        <form
+          class="menu-form"
+          onSubmit=${(/** @type {Event} */ e) => {
+            e.preventDefault();
+            set(pattern.value ? `re:${pattern.value}` : "")();
+          }}
+        >
+          <input
+            aria-label="Regular expression for the full name; the group is what is in brackets"
+            placeholder="(lr=.*)/seed=.*" value=${pattern.value}
+            onInput=${(/** @type {any} */ e) => (pattern.value = e.target.value)}
+          />
+          <button type="submit" class="button">Group</button>
+        </form>
+        <div class="menu-title">Drawn as</div>
+        ${[
+          ["std", "Mean ± standard deviation"],
+          ["sem", "Mean ± standard error"],
+          ["minmax", "Mean, least to largest"],
+          ["none", "Each run in its group’s colour"],
+        ].map(
+          ([value, text]) =>
+            html`<${Item} key=${value} checked=${band.value === value} onClick=${() => (band.value = value)}>
+              ${text}
+            <//>`,
+        )}
+      </div>`;
+    }}
+  <//>`;
 }
 
 function TopMenu() {
   const [, n, key] = top.value.match(/^(\d+) (.+)$/) ?? [];
-  const metrics = [...new Set([...shownColumns.value.filter(metricOf), ...(mainTag.value ? [`${mainTag.value}:min`, `${mainTag.value}:max`] : [])])];
+  const metrics = [
+    ...new Set([
+      ...shownColumns.value.filter(metricOf),
+      ...(mainTag.value ? [`${mainTag.value}:min`, `${mainTag.value}:max`] : []),
+    ]),
+  ];
   const by = key ?? metrics[0];
-  return html`<${Menu} label=${n ? `Top ${n}` : "Top: all"} title=${n ? `The best ${n} by ${labelOf(key)}` : "Keep only the best runs"} id="top">${(/** @type {() => void} */ close) => html`<div class="menu-list">
-    <${Item} checked=${!n} onClick=${() => ((top.value = ""), close())}>All runs<//>
-    ${[3, 5, 10, 25, 100].map((each) => html`<${Item} key=${each} checked=${n === String(each)} disabled=${!by} onClick=${() => ((top.value = `${each} ${by}`), close())} hint=${by ? labelOf(by) : ""}>Top ${each}<//>`)}
-    <div class="menu-title">By</div>
-    ${metrics.map((each) => html`<${Item} key=${each} checked=${by === each} hint=${higherIsBetter(metricOf(each)?.tag ?? "") ? "highest" : "lowest"} onClick=${() => (top.value = `${n ?? 5} ${each}`)}>${labelOf(each)}<//>`)}
-  </div>`}<//>`;
+  const set = (/** @type {() => void} */ close, /** @type {string} */ value) => () => {
+    top.value = value;
+    close();
+  };
+  return html`<${Menu}
+    label=${n ? `Top ${n}` : "Top: all"}
+    title=${n ? `The best ${n} by ${labelOf(key)}` : "Keep only the best runs"} id="top"
+  >
+    ${(/** @type {() => void} */ close) => html`<div class="menu-list">
+      <${Item} checked=${!n} onClick=${set(close, "")}>All runs<//>
+      ${[3, 5, 10, 25, 100].map(
+        (each) => html`<${Item}
+          key=${each} checked=${n === String(each)} disabled=${!by}
+          onClick=${set(close, `${each} ${by}`)} hint=${by ? labelOf(by) : ""}
+        >
+          Top ${each}
+        <//>`,
+      )}
+      <div class="menu-title">By</div>
+      ${metrics.map(
+        (each) => html`<${Item}
+          key=${each} checked=${by === each}
+          hint=${higherIsBetter(metricOf(each)?.tag ?? "") ? "highest" : "lowest"}
+          onClick=${() => (top.value = `${n ?? 5} ${each}`)}
+        >
+          ${labelOf(each)}
+        <//>`,
+      )}
+    </div>`}
+  <//>`;
 }
 
 function ColumnsMenu() {
   const typed = useSignal("");
   const { test } = matcher(typed.value);
   const now = shownColumns.value;
-  const set = (/** @type {string} */ key) => (columns.value = now.includes(key) ? now.filter((each) => each !== key) : [...now, key]);
+  const set = (/** @type {string} */ key) =>
+    (columns.value = now.includes(key) ? now.filter((each) => each !== key) : [...now, key]);
   const tags = scalarTags.value.filter((each) => test(each.tag)).slice(0, 40);
   return html`<${Menu} icon="columns" title="Columns" align="right">
     <div class="menu-list columns-menu">
-      <input class="menu-search" aria-label="Find a column" placeholder="Find a column" value=${typed.value} onInput=${(/** @type {any} */ e) => (typed.value = e.target.value)} />
+      <input
+        class="menu-search" aria-label="Find a column" placeholder="Find a column" value=${typed.value}
+        onInput=${(/** @type {any} */ e) => (typed.value = e.target.value)}
+      />
       ${columns.value && html`<${Item} onClick=${() => (columns.value = null)}>Back to the usual columns<//>`}
-      ${Object.entries(FACTS).filter(([, label]) => test(label)).map(([key, label]) => html`<${Item} key=${key} checked=${now.includes(key)} onClick=${() => set(key)}>${label}<//>`)}
+      ${Object.entries(FACTS)
+        .filter(([, label]) => test(label))
+        .map(
+          ([key, label]) =>
+            html`<${Item} key=${key} checked=${now.includes(key)} onClick=${() => set(key)}>${label}<//>`,
+        )}
       ${hparams.value.length > 0 && html`<div class="menu-title">Hyperparameters</div>`}
-      ${hparams.value.filter((each) => test(each.name)).slice(0, 60).map((each) => html`<${Item} key=${each.name} checked=${now.includes(`hparam.${each.name}`)} onClick=${() => set(`hparam.${each.name}`)}>${each.name}<//>`)}
+      ${hparams.value
+        .filter((each) => test(each.name))
+        .slice(0, 60)
+        .map(
+          (each) =>
+            html`<${Item}
+              key=${each.name} checked=${now.includes(`hparam.${each.name}`)}
+              onClick=${() => set(`hparam.${each.name}`)}
+            >
+              ${each.name}
+            <//>`,
+        )}
       <div class="menu-title">Metrics</div>
-      ${tags.map((each) => html`<div class="menu-metric" key=${each.tag}><span class="menu-text" title=${each.tag}>${each.tag}</span>
-        ${STATS.map((stat) => html`<button type="button" key=${stat} class="chip" aria-pressed=${now.includes(`${each.tag}:${stat}`)} aria-label=${`${each.tag} ${stat}`} onClick=${() => set(`${each.tag}:${stat}`)}>${stat}</button>`)}</div>`)}
+      ${tags.map(
+        (each) => html`<div class="menu-metric" key=${each.tag}>
+          <span class="menu-text" title=${each.tag}>${each.tag}</span>
+          ${STATS.map(
+            (stat) => html`<button
+              type="button" key=${stat} class="chip" aria-pressed=${now.includes(`${each.tag}:${stat}`)}
+              aria-label=${`${each.tag} ${stat}`} onClick=${() => set(`${each.tag}:${stat}`)}
+            >
+              ${stat}
+            </button>`,
+          )}
+        </div>`,
+      )}
     </div>
   <//>`;
 }
@@ -105,7 +246,21 @@ function ColumnsMenu() {
 /** What the table shows, with exact numbers. */
 function saveTable() {
   const keys = shownColumns.value.filter((key) => key !== "spark");
-  const head = ["run", "state", ...(group.value ? ["group"] : []), ...keys.filter((key) => key !== "state").map((key) => (key.startsWith("hparam.") ? key : labelOf(key)))];
-  const lines = listed.value.map((run) => [run.name, run.state, ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []), ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : valueOf(run, key)))].map((each) => field(each)).join(","));
-  download([head.map((each) => field(each)).join(","), ...lines].join("\n") + "\n", "runs.csv", "text/csv");
+  const head = [
+    "run",
+    "state",
+    ...(group.value ? ["group"] : []),
+    ...keys.filter((key) => key !== "state").map((key) => (key.startsWith("hparam.") ? key : labelOf(key))),
+  ];
+  const lines = listed.value.map((run) =>
+    [
+      run.name,
+      run.state,
+      ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []),
+      ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : cellOf(run, key))),
+    ]
+      .map((each) => field(each))
+      .join(","),
+  );
+  download(`${[head.map((each) => field(each)).join(","), ...lines].join("\n")}\n`, "runs.csv", "text/csv");
 }

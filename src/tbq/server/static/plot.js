@@ -1,4 +1,5 @@
-// What is behind a card: its data, and how it is drawn. It lives outside of Preact, since a frame must take milliseconds.
+// What is behind a card: its data, and how it is drawn. It lives outside of Preact, since a frame must take
+// milliseconds.
 
 import { fetchFrame, ranges, report } from "./api.js";
 import { curvesOf, extent, withEdges } from "./chart/series.js";
@@ -17,11 +18,19 @@ export const charts = new Map();
 
 const PAUSE = 60; // milliseconds between two questions of a card
 
-/** The colours of the ground that is on the screen. @param {Element} element @returns {import("./chart/paint.js").Ink} */
+/**
+ * The colours of the ground that is on the screen. @param {Element} element @returns {import("./chart/paint.js").Ink}
+ */
 export function inkOf(element) {
   const style = getComputedStyle(element);
   const take = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  return { ground: take("--card"), grid: take("--grid"), axis: take("--line-strong"), text: take("--muted"), strong: take("--text") };
+  return {
+    ground: take("--card"),
+    grid: take("--grid"),
+    axis: take("--line-strong"),
+    text: take("--muted"),
+    strong: take("--text"),
+  };
 }
 
 const printed = matchMedia("print");
@@ -31,18 +40,33 @@ const sharpness = () => (printed.matches ? 3 : Math.min(devicePixelRatio || 1, 2
 /** What the server is asked for a card. @param {string} tag @param {number} width */
 export function question(tag, width) {
   const grouped = banded.value;
-  if (report !== null) return { tag, x: axis.value, width: 600, smooth: smooth.value || "", group: grouped ? group.value : "", band: grouped ? band.value : "" };
+  if (report !== null)
+    return {
+      tag,
+      x: axis.value,
+      width: 600,
+      smooth: smooth.value || "",
+      group: grouped ? group.value : "",
+      band: grouped ? band.value : "",
+    };
   const ids = shown.value;
   return {
-    tag, x: axis.value, width, smooth: smooth.value || "", log: `${logX.value && axis.value !== "wall" ? "x" : ""}${logs.value.has(tag) ? "y" : ""}`,
+    tag,
+    x: axis.value,
+    width,
+    smooth: smooth.value || "",
+    log: `${logX.value && axis.value !== "wall" ? "x" : ""}${logs.value.has(tag) ? "y" : ""}`,
     runs: ids.length === runs.value.length ? "*" : ranges(ids),
-    group: grouped ? group.value : "", band: grouped ? band.value : "",
-    low: zoom.value?.[0], high: zoom.value?.[1],
+    group: grouped ? group.value : "",
+    band: grouped ? band.value : "",
+    low: zoom.value?.[0],
+    high: zoom.value?.[1],
   };
 }
 
 /** @param {Series} series */
-export const colour = (series) => (series.group !== null ? groupColour(series.group) : colourOf(/** @type {number} */ (series.id)));
+export const colour = (series) =>
+  series.group !== null ? groupColour(series.group) : colourOf(/** @type {number} */ (series.id));
 /** @param {Series} series */
 export const nameOf = (series) => series.group ?? byId.peek().get(/** @type {number} */ (series.id))?.name ?? "";
 
@@ -95,13 +119,17 @@ export class Chart {
     this.abort?.abort();
   }
 
+  /** How many columns of pixels the server is asked for: in steps of 50, so that small changes ask nothing new. */
+  columns() {
+    return Math.max(100, Math.ceil((this.width || 400) / 50) * 50);
+  }
+
   /** Ask for what the card shows, now. */
   ask() {
     this.asked = performance.now();
     this.stale = false;
     if (!this.params) return;
-    const width = Math.max(100, Math.ceil(this.width / 50) * 50);
-    const params = report === null ? { ...this.params, width } : this.params;
+    const params = report === null ? { ...this.params, width: this.columns() } : this.params;
     // The same question after the log has grown waits for the answer that is on its way.
     if (this.flying && this.flying === JSON.stringify(params)) {
       this.stale = true;
@@ -113,7 +141,8 @@ export class Chart {
   /** @param {Record<string, any>} params */
   async fetch(params) {
     this.abort?.abort();
-    const abort = (this.abort = new AbortController());
+    const abort = new AbortController();
+    this.abort = abort;
     const now = version.peek();
     this.flying = JSON.stringify(params);
     this.loading = !this.curves;
@@ -157,11 +186,24 @@ export class Chart {
     const logY = logs.peek().has(this.tag);
     const span = extent(visible, x[0], x[1], outliers.peek(), logY) ?? [0, 1];
     const pad = Math.min((span[1] - span[0]) * 0.04, Number.MAX_VALUE / 10) || Math.abs(span[0]) * 0.05 || 0.5;
-    const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1); // on a logarithmic axis
-    const y = this.yZoom ?? /** @type {[number, number]} */ (logY ? [span[0] / room, span[1] * room] : [span[0] - pad, span[1] + pad]);
+    // The same share on a logarithmic axis.
+    const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1);
+    const y =
+      this.yZoom ??
+      /** @type {[number, number]} */ (logY ? [span[0] / room, span[1] * room] : [span[0] - pad, span[1] + pad]);
     return {
-      series: visible.series, colour, x: /** @type {[number, number]} */ (x), y, logX: logX.peek() && axis.peek() !== "wall", logY, axis: axis.peek(),
-      ink: inkOf(this.base), width: this.width, height: this.height, ratio: sharpness(), smoothed: smooth.peek() > 0,
+      series: visible.series,
+      colour,
+      x: /** @type {[number, number]} */ (x),
+      y,
+      logX: logX.peek() && axis.peek() !== "wall",
+      logY,
+      axis: axis.peek(),
+      ink: inkOf(this.base),
+      width: this.width,
+      height: this.height,
+      ratio: sharpness(),
+      smoothed: smooth.peek() > 0,
     };
   }
 
@@ -178,7 +220,7 @@ export class Chart {
 
   /** Mark points of the curves. @param {{ x: number, y: number, colour: string }[]} marks */
   mark(marks) {
-    if (!marks.length && !this.marks.length) return;
+    if (JSON.stringify(marks) === JSON.stringify(this.marks)) return;
     this.marks = marks;
     this.drawOver();
   }
@@ -198,7 +240,11 @@ export class Chart {
     const ink = inkOf(canvas);
     const toX = toPixels(l.xs);
     const toY = toPixels(l.ys);
-    const lit = this.series().find((each) => (each.group !== null ? each.group === hotGroup.peek() || each.group === groupOf.peek().get(hot.peek() ?? -1)?.name : each.id === hot.peek()));
+    const lit = this.series().find((each) =>
+      each.group !== null
+        ? each.group === hotGroup.peek() || each.group === groupOf.peek().get(hot.peek() ?? -1)?.name
+        : each.id === hot.peek(),
+    );
     if (lit) {
       context.save();
       if (this.curves.series.length > 1) {
@@ -251,4 +297,3 @@ export class Chart {
     }
   }
 }
-

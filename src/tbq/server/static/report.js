@@ -10,9 +10,13 @@ import { Media } from "./media/media.js";
 import { Health } from "./health.js";
 import { markdown } from "./markdown.js";
 import { copy } from "./menu.js";
-import { count, time } from "./format.js";
+import { counted, time } from "./format.js";
 
-/** @type {import("./types.js").Signal<{ title: string, text: string, tags: string[], by: string | null, band: string | null, smooth: number, views?: [string, number][], commands: { what: string, command: string }[], made: number, left_out?: string[] } | null>} */
+/**
+ * @type {import("./types.js").Signal<{ title: string, text: string, tags: string[], by: string | null, band: string |
+ * null, smooth: number, views?: [string, number][], commands: { what: string, command: string }[], made: number,
+ * left_out?: string[] } | null>}
+ */
 const about = signal(null);
 
 /** Begin as the report was made: in its groups, smoothed as asked. */
@@ -23,7 +27,8 @@ export async function openReport() {
     if (made.band) band.value = made.band;
     views.value = made.views ?? [["step", 0]];
     smoothAs(made.smooth ?? 0);
-    if (!views.value.some(([x, level]) => x === axis.value && level === smooth.value)) [axis.value, smooth.value] = views.value[0];
+    if (!views.value.some(([x, level]) => x === axis.value && level === smooth.value))
+      [axis.value, smooth.value] = views.value[0];
     about.value = made;
     document.title = made.title;
   } catch {
@@ -33,22 +38,61 @@ export async function openReport() {
 
 export function Report() {
   const made = about.value;
-  const media = tags.value.some((tag) => Object.keys(tag.kinds).some((each) => !["scalars", "hparams", "custom_scalars", "others"].includes(each)));
+  const media = tags.value.some((tag) =>
+    Object.keys(tag.kinds).some((each) => !["scalars", "hparams", "custom_scalars", "others"].includes(each)),
+  );
   useEffect(() => {
     // Curves are drawn when they come into view; on paper all of them are in view.
-    const all = () => document.querySelectorAll(".report details").forEach((each) => each.setAttribute("open", ""));
+    const all = () => {
+      for (const each of document.querySelectorAll(".report details")) each.setAttribute("open", "");
+    };
     addEventListener("beforeprint", all);
     return () => removeEventListener("beforeprint", all);
   }, []);
   return html`<main class="report" id="view">
-    <header><h1>${made?.title ?? report}</h1>
-      <p class="dim">${count(runs.value.length)} ${runs.value.length === 1 ? "run" : "runs"} · ${count(tags.value.length)} tags${made ? ` · made ${time(made.made).slice(0, 16)}` : ""}</p></header>
+    <header>
+      <h1>${made?.title ?? report}</h1>
+      <p class="dim">
+        ${counted(runs.value.length, "run")} · ${counted(tags.value.length, "tag")}
+        ${made && ` · made ${time(made.made).slice(0, 16)}`}
+      </p>
+    </header>
     ${made?.text && html`<section class="prose">${markdown(made.text)}</section>`}
-    <section class="report-runs"><h2>Runs</h2><div class="report-table" style=${{ height: `${Math.min(420, 130 + 28 * (runs.value.length + groups.value.length + 1))}px` }}><${Pane} /></div></section>
+    <section class="report-runs">
+      <h2>Runs</h2>
+      <div
+        class="report-table"
+        style=${{ height: `${Math.min(420, 130 + 28 * (runs.value.length + groups.value.length + 1))}px` }}
+      >
+        <${Pane} />
+      </div>
+    </section>
     <section><h2>Curves</h2><${Curves} /></section>
     ${media && loaded.value && html`<section><h2>Media</h2><${Media} /></section>`}
     <section><h2>Health</h2><${Health} /></section>
-    ${made && made.commands.length > 0 && html`<section><h2>How to make it again</h2>${made.commands.map((each) => html`<div class="command" key=${each.command}><p class="dim">${each.what}</p><div><code>${each.command}</code><button type="button" class="chip" onClick=${() => copy(each.command, "the command")}>copy</button></div></div>`)}</section>`}
-    ${made?.left_out && made.left_out.length > 0 && html`<section><h2>Left out</h2><ul class="dim">${made.left_out.map((each) => html`<li key=${each}>${each}</li>`)}</ul></section>`}
+    ${
+      made &&
+      made.commands.length > 0 &&
+      html`<section>
+        <h2>How to make it again</h2>
+        ${made.commands.map(
+          (each) => html`<div class="command" key=${each.command}>
+            <p class="dim">${each.what}</p>
+            <div>
+              <code>${each.command}</code>
+              <button type="button" class="chip" onClick=${() => copy(each.command, "the command")}>copy</button>
+            </div>
+          </div>`,
+        )}
+      </section>`
+    }
+    ${
+      made?.left_out &&
+      made.left_out.length > 0 &&
+      html`<section>
+        <h2>Left out</h2>
+        <ul class="dim">${made.left_out.map((each) => html`<li key=${each}>${each}</li>`)}</ul>
+      </section>`
+    }
   </main>`;
 }

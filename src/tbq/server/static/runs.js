@@ -1,6 +1,6 @@
 // Which runs there are, which of them are listed and shown, in which order and colour.
 
-import { signal, computed, effect, untracked, batch } from "./ui.js";
+import { signal, computed, on, batch } from "./ui.js";
 import { fetchJson, fetchFrame, report } from "./api.js";
 import { matcher } from "./match.js";
 import { count } from "./format.js";
@@ -10,7 +10,10 @@ import { filter, group, band, sort, top, columns, hidden, pinnedRuns, solo, dark
 
 /** @typedef {import("./types.js").Run} Run */
 
-/** @type {import("./types.js").Signal<{ instance: string, version: number, title: string, runs: number, tags: number, left: number, exists: boolean, waiting: boolean } | null>} */
+/**
+ * @type {import("./types.js").Signal<{ instance: string, version: number, title: string, runs: number, tags: number,
+ * left: number, exists: boolean, waiting: boolean } | null>}
+ */
 export const server = signal(null);
 /** @type {import("./types.js").Signal<Run[]>} */
 export const runs = signal([]);
@@ -30,7 +33,9 @@ export const hparams = computed(() => {
       if (!values.has(name)) values.set(name, new Set());
       values.get(name)?.add(value);
     }
-  return [...values].sort(([a, x], [b, y]) => Number(y.size > 1) - Number(x.size > 1) || natural(a, b)).map(([name, seen]) => ({ name, differ: seen.size > 1, values: [...seen] }));
+  return [...values]
+    .sort(([a, x], [b, y]) => Number(y.size > 1) - Number(x.size > 1) || natural(a, b))
+    .map(([name, seen]) => ({ name, differ: seen.size > 1, values: [...seen] }));
 });
 
 // Filter: by name here, by condition on the server, whose parser says whether a text is one.
@@ -40,51 +45,75 @@ const chosen = signal(null); // ids that a condition chose; null: the filter is 
 const pattern = signal(""); // of names, as far as it counts now
 export const filterError = signal("");
 export const filterNote = signal(""); // how the filter was read, if that explains what is shown
-/** The question that is on its way, and whether it is to be asked again after that. @type {{ text: string, abort: AbortController, again: boolean } | null} */
+/**
+ * The question that is on its way, and whether it is to be asked again after that.
+ * @type {{ text: string, abort: AbortController, again: boolean } | null}
+ */
 let asking = null;
 let read = ""; // the text that the table follows
-effect(() => {
-  const text = filter.value.trim();
-  const list = runs.value;
-  version.value; // values change while runs are written
-  untracked(() => readFilter(text, list));
-});
+// Values change while runs are written: the version counts too.
+on([filter, runs, version], (text, list) => readFilter(text.trim(), list));
+
+/** @param {string} error @param {string} note */
+function tellFilter(error, note) {
+  batch(() => {
+    filterError.value = error;
+    filterNote.value = note;
+  });
+}
 
 /** @param {string} text @param {Run[]} list */
 function readFilter(text, list) {
-  if (asking?.text === text) return void (asking.again = true); // a log that grows quickly must not keep it from ending
+  if (asking?.text === text) {
+    asking.again = true; // a log that grows quickly must not keep it from ending
+    return;
+  }
   asking?.abort.abort();
   asking = null;
   const { error, words } = matcher(text);
   const known = words?.every((word) => list.some((run) => word(run.name))) ?? false;
   // One word that names have is about names, whatever it might mean in SQL: lr=0.1, true.
-  if (!text || error || !words || (known && words.length === 1) || report !== null) return readAsNames(text, list, known, null);
-  const mine = (asking = { text, abort: new AbortController(), again: false });
+  if (!text || error || !words || (known && words.length === 1) || report !== null)
+    return readAsNames(text, list, known, null);
+  const mine = { text, abort: new AbortController(), again: false };
+  asking = mine;
   // Until the answer is there the table shows what the filter before it chose.
-  if (text !== read) setTimeout(() => mine === asking && batch(() => ((filterError.value = ""), (filterNote.value = "Waiting for the server …"))), 400);
-  fetchJson("filter", { where: text, maybe: true }, { signal: mine.abort.signal }).then(
-    (answer) => {
+  if (text !== read)
+    setTimeout(() => {
+      if (mine === asking) tellFilter("", "Waiting for the server …");
+    }, 400);
+  fetchJson("filter", { where: text, maybe: true }, { signal: mine.abort.signal })
+    .then(
+      (answer) => {
+        if (mine !== asking) return;
+        if (answer.ids) readAsCondition(text, list, answer, known);
+        else readAsNames(text, list, known, answer);
+      },
+      (/** @type {any} */ wrong) => {
+        if (mine === asking) tellFilter([wrong.message, wrong.hint].filter(Boolean).join(" – "), "");
+      },
+    )
+    .finally(() => {
       if (mine !== asking) return;
-      if (answer.ids) readAsCondition(text, list, answer, known);
-      else readAsNames(text, list, known, answer);
-    },
-    (/** @type {any} */ wrong) => {
-      if (mine === asking) batch(() => ((filterError.value = [wrong.message, wrong.hint].filter(Boolean).join(" – ")), (filterNote.value = "")));
-    },
-  ).finally(() => {
-    if (mine !== asking) return;
-    asking = null;
-    if (mine.again) readFilter(text, runs.peek());
-  });
+      asking = null;
+      if (mine.again) readFilter(text, runs.peek());
+    });
 }
 
-/** @param {string} text @param {Run[]} list @param {boolean} known whether names have all words @param {any} wrong what the server says of it as a condition */
+/**
+ * @param {string} text @param {Run[]} list @param {boolean} known whether names have all words
+ * @param {any} wrong what the server says of it as a condition
+ */
 function readAsNames(text, list, known, wrong) {
   const { test, error, words } = matcher(text);
   const some = list.some((run) => test(run.name));
   const parts = [];
   if (text && !error && list.length && !(some && (known || !words))) {
-    parts.push(some ? "Read as a name pattern, which leaves out nothing." : `Read as a name pattern, which fits none of ${count(list.length)} runs.`);
+    parts.push(
+      some
+        ? "Read as a name pattern, which leaves out nothing."
+        : `Read as a name pattern, which fits none of ${count(list.length)} runs.`,
+    );
     if (wrong?.closest?.length) parts.push(`Closest: ${wrong.closest.join(", ")}.`);
     if (wrong && !wrong.word) parts.push(`As a condition: ${wrong.error}${wrong.hint ? ` – ${wrong.hint}` : ""}`);
     if (report !== null) parts.push("A report filters by name alone; tbq serve also by conditions.");
@@ -98,11 +127,18 @@ function readAsNames(text, list, known, wrong) {
   });
 }
 
-/** @param {string} text @param {Run[]} list @param {{ ids: number[], unknown: number }} answer @param {boolean} known */
+/**
+ * @param {string} text @param {Run[]} list @param {{ ids: number[], unknown: number }} answer @param {boolean} known
+ */
 function readAsCondition(text, list, answer, known) {
   const parts = [];
-  if (!answer.ids.length && list.length) parts.push(`The condition is true for none of ${count(list.length)} runs${answer.unknown ? `; ${count(answer.unknown)} of them have no value for it` : ""}.`);
-  if (known) parts.push(`Read as a condition; names have these words too: ${text.replace(/^\S+/, "*$&*")} is read as names.`);
+  if (!answer.ids.length && list.length)
+    parts.push(
+      `The condition is true for none of ${count(list.length)} runs` +
+        (answer.unknown ? `; ${count(answer.unknown)} of them have no value for it.` : "."),
+    );
+  if (known)
+    parts.push(`Read as a condition; names have these words too: ${text.replace(/^\S+/, "*$&*")} is read as names.`);
   read = text;
   batch(() => {
     chosen.value = new Set(answer.ids);
@@ -122,7 +158,16 @@ export const filtered = computed(() => {
 // Columns: step, duration, …, hparam.NAME, TAG:STAT.
 
 export const STATS = ["last", "min", "max", "best", "first"];
-export const FACTS = /** @type {Record<string, string>} */ ({ state: "State", step: "Step", duration: "Duration", started: "Started", last_event: "Last event", events: "Events", bytes: "Size", spark: "Curve" });
+export const FACTS = /** @type {Record<string, string>} */ ({
+  state: "State",
+  step: "Step",
+  duration: "Duration",
+  started: "Started",
+  last_event: "Last event",
+  events: "Events",
+  bytes: "Size",
+  spark: "Curve",
+});
 
 /** @param {string} key @returns {{ tag: string, stat: string } | null} */
 export function metricOf(key) {
@@ -148,9 +193,17 @@ export const shownColumns = computed(() => {
   if (columns.value) return columns.value;
   const usual = ["step"];
   if (mainTag.value) usual.push(`${mainTag.value}:last`, ...(report === null ? ["spark"] : []));
-  const second = scalarTags.value.find((tag) => tag.tag !== mainTag.value && tag.split === "evaluation" && (tag.role === "loss" || tag.role === "score"));
+  const second = scalarTags.value.find(
+    (tag) => tag.tag !== mainTag.value && tag.split === "evaluation" && (tag.role === "loss" || tag.role === "score"),
+  );
   if (second) usual.push(`${second.tag}:last`);
-  usual.push("duration", ...hparams.value.filter((each) => each.differ).slice(0, 6).map((each) => `hparam.${each.name}`));
+  usual.push(
+    "duration",
+    ...hparams.value
+      .filter((each) => each.differ)
+      .slice(0, 6)
+      .map((each) => `hparam.${each.name}`),
+  );
   return usual;
 });
 
@@ -158,15 +211,20 @@ export const shownColumns = computed(() => {
 export const metrics = signal({}); // by column key, in the order of the runs
 /** @type {import("./types.js").Signal<Map<number, number>>} */
 const places = signal(new Map()); // of a run in a column of metrics
-/** Places whose value is NaN, by column key; other gaps are runs without the tag. @type {import("./types.js").Signal<Record<string, Set<number>>>} */
+/**
+ * Places whose value is NaN, by column key; other gaps are runs without the tag.
+ * @type {import("./types.js").Signal<Record<string, Set<number>>>}
+ */
 const broken = signal({});
 const topKey = computed(() => top.value.match(/^\d+ (.+)$/)?.[1] ?? "");
-const wantedMetrics = computed(() => [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value])].filter(metricOf).join("\n"));
+const wantedMetrics = computed(() =>
+  [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value])].filter(metricOf).join("\n"),
+);
 let metricsAsked = 0;
-effect(() => {
-  const keys = wantedMetrics.value.split("\n").filter(Boolean);
-  version.value;
-  const list = untracked(() => runs.value);
+on([wantedMetrics, version], (text) => {
+  /** @type {string[]} */
+  const keys = text.split("\n").filter(Boolean);
+  const list = runs.peek();
   const mine = ++metricsAsked;
   if (!keys.length || !list.length) return;
   const wanted = keys.map((key) => metricOf(key)).map((each) => [each?.tag, each?.stat]);
@@ -174,7 +232,11 @@ effect(() => {
     ({ header, columns: found }) => {
       if (mine !== metricsAsked) return;
       // A report has all its metrics in one block, in an order of its own.
-      const order = wanted.map(([tag, stat], i) => (report === null ? i : header.metrics.findIndex((/** @type {any} */ each) => each.tag === tag && each.stat === stat)));
+      const order = wanted.map(([tag, stat], i) =>
+        report === null
+          ? i
+          : header.metrics.findIndex((/** @type {any} */ each) => each.tag === tag && each.stat === stat),
+      );
       places.value = new Map(header.ids.map((/** @type {number} */ id, /** @type {number} */ i) => [id, i]));
       metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[String(order[i])]]));
       broken.value = Object.fromEntries(keys.map((key, i) => [key, new Set(header.metrics[order[i]]?.nan)]));
@@ -184,14 +246,24 @@ effect(() => {
 });
 
 /** The value of a column for a run. @param {Run} run @param {string} key @returns {any} */
-export function valueOf(run, key) {
-  if (key.startsWith("hparam.")) return run.hparams && Object.hasOwn(run.hparams, key.slice(7)) ? run.hparams[key.slice(7)] : undefined;
+export function cellOf(run, key) {
+  if (key.startsWith("hparam."))
+    return run.hparams && Object.hasOwn(run.hparams, key.slice(7)) ? run.hparams[key.slice(7)] : undefined;
   switch (key) {
-    case "name": return run.name;
-    case "state": return run.state;
-    case "step": return run.last_step === null ? null : stepOf(run.last_step);
-    case "duration": case "started": case "last_event": case "events": case "bytes": return run[key];
-    case "spark": return null;
+    case "name":
+      return run.name;
+    case "state":
+      return run.state;
+    case "step":
+      return run.last_step === null ? null : stepOf(run.last_step);
+    case "duration":
+    case "started":
+    case "last_event":
+    case "events":
+    case "bytes":
+      return run[key];
+    case "spark":
+      return null;
   }
   const place = places.value.get(run.id);
   return place === undefined ? undefined : metrics.value[key]?.[place];
@@ -206,7 +278,8 @@ export function labelOf(key) {
 }
 
 /** @param {any} value */
-const missing = (value) => value === null || value === undefined || value === "" || (typeof value === "number" && Number.isNaN(value));
+const missing = (value) =>
+  value === null || value === undefined || value === "" || (typeof value === "number" && Number.isNaN(value));
 
 /** @param {any} value */
 const isNumber = (value) => typeof value === "number" || typeof value === "bigint";
@@ -215,9 +288,12 @@ const isNumber = (value) => typeof value === "number" || typeof value === "bigin
 export function sorted(list, text) {
   const down = text.startsWith("-");
   const key = down ? text.slice(1) : text;
-  const keyed = list.map((run) => ({ run, value: valueOf(run, key) }));
-  const order = (/** @type {any} */ a, /** @type {any} */ b) => (isNumber(a) && isNumber(b) ? ascending(a, b) : natural(String(a), String(b)));
-  const there = keyed.filter((each) => !missing(each.value)).sort((a, b) => (down ? -1 : 1) * order(a.value, b.value) || natural(a.run.name, b.run.name));
+  const keyed = list.map((run) => ({ run, value: cellOf(run, key) }));
+  const order = (/** @type {any} */ a, /** @type {any} */ b) =>
+    isNumber(a) && isNumber(b) ? ascending(a, b) : natural(String(a), String(b));
+  const there = keyed
+    .filter((each) => !missing(each.value))
+    .sort((a, b) => (down ? -1 : 1) * order(a.value, b.value) || natural(a.run.name, b.run.name));
   const rest = keyed.filter((each) => missing(each.value)).sort((a, b) => natural(a.run.name, b.run.name));
   return [...there, ...rest].map((each) => each.run);
 }
@@ -238,11 +314,15 @@ export const listed = computed(() => {
   const [, n, key] = top.value.match(/^(\d+) (.+)$/) ?? [];
   if (n && key) {
     const tag = metricOf(key)?.tag ?? key;
-    list = sorted(list, (higherIsBetter(tag) ? "-" : "") + key).filter((run) => Number.isFinite(valueOf(run, key))).slice(0, Number(n));
+    list = sorted(list, (higherIsBetter(tag) ? "-" : "") + key)
+      .filter((run) => Number.isFinite(cellOf(run, key)))
+      .slice(0, Number(n));
   }
   list = sorted(list, sort.value);
   const pinned = pinnedRuns.value;
-  return pinned.size ? [...list.filter((run) => pinned.has(run.name)), ...list.filter((run) => !pinned.has(run.name))] : list;
+  return pinned.size
+    ? [...list.filter((run) => pinned.has(run.name)), ...list.filter((run) => !pinned.has(run.name))]
+    : list;
 });
 
 /** The ids of the runs that are drawn, ascending. */
@@ -250,7 +330,10 @@ export const shown = computed(() => {
   const only = solo.value;
   if (only) return runs.value.filter((run) => run.name === only).map((run) => run.id);
   const off = hidden.value;
-  return listed.value.filter((run) => !off.has(run.name)).map((run) => run.id).sort((a, b) => a - b);
+  return listed.value
+    .filter((run) => !off.has(run.name))
+    .map((run) => run.id)
+    .sort((a, b) => a - b);
 });
 export const shownSet = computed(() => new Set(shown.value));
 
@@ -260,9 +343,7 @@ export const shownSet = computed(() => new Set(shown.value));
 export const groups = signal([]);
 export const groupError = signal("");
 let groupsAsked = 0;
-effect(() => {
-  const by = group.value;
-  version.value;
+on([group, version], (by) => {
   const mine = ++groupsAsked;
   groupError.value = "";
   if (!by) {
@@ -270,8 +351,14 @@ effect(() => {
     return;
   }
   fetchJson("groups", { by }).then(
-    (answer) => mine === groupsAsked && (groups.value = answer.groups),
-    (error) => mine === groupsAsked && ((groupError.value = error.message), (groups.value = [])),
+    (answer) => {
+      if (mine === groupsAsked) groups.value = answer.groups;
+    },
+    (error) => {
+      if (mine !== groupsAsked) return;
+      groupError.value = error.message;
+      groups.value = [];
+    },
   );
 });
 export const groupOf = computed(() => {
@@ -286,7 +373,9 @@ export const banded = computed(() => group.value !== "" && band.value !== "none"
 /** The colour of a run on the ground that is on the screen. @param {number} id */
 export function colourOf(id) {
   const side = dark.value ? 0 : 1;
-  const colours = groupOf.value.get(id)?.colours ?? (group.value && groups.value.length ? ["#8a8a8a", "#8a8a8a"] : byId.value.get(id)?.colours);
+  const colours =
+    groupOf.value.get(id)?.colours ??
+    (group.value && groups.value.length ? ["#8a8a8a", "#8a8a8a"] : byId.value.get(id)?.colours);
   return colours?.[side] ?? "#8a8a8a";
 }
 /** @param {string} name */

@@ -1,6 +1,6 @@
 // The small curve in a row of the table.
 
-import { html, effect, signal, useLayoutEffect, useRef, untracked } from "./ui.js";
+import { html, on, signal, useLayoutEffect, useRef } from "./ui.js";
 import { fetchFrame, ranges, report } from "./api.js";
 import { curvesOf } from "./chart/series.js";
 import { mainTag, version } from "./runs.js";
@@ -30,7 +30,8 @@ function want(id) {
     const now = version.peek();
     try {
       const curves = curvesOf(await fetchFrame("curves", { tag, runs: ranges(ids), x: "step", width: 30 }));
-      for (const each of ids) known.set(each, { version: now, series: curves.series.find((series) => series.id === each) ?? null });
+      for (const each of ids)
+        known.set(each, { version: now, series: curves.series.find((series) => series.id === each) ?? null });
       arrived.value++;
     } catch {
       // No curve is drawn; the table says the rest.
@@ -43,17 +44,12 @@ export function Spark({ run, tint }) {
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
   useLayoutEffect(() => {
     let last = "";
-    return effect(() => {
-      arrived.value;
-      version.value;
-      mainTag.value;
-      untracked(() => {
-        want(run.id);
-        const series = known.get(run.id)?.series;
-        const now = `${series?.n} ${series?.last.at(-1)} ${tint}`;
-        if (canvas.current && now !== last) draw(canvas.current, series ?? null, tint);
-        last = now;
-      });
+    return on([arrived, version, mainTag], () => {
+      want(run.id);
+      const series = known.get(run.id)?.series;
+      const now = `${series?.n} ${series?.last.at(-1)} ${tint}`;
+      if (canvas.current && now !== last) draw(canvas.current, series ?? null, tint);
+      last = now;
     });
   }, [run.id, tint]);
   return html`<canvas ref=${canvas} class="spark" width="120" height="36" aria-hidden="true"></canvas>`;
@@ -71,11 +67,14 @@ function draw(canvas, series, tint) {
     if (v > high && v < Infinity) high = v;
   }
   if (!(low <= high)) return;
-  const y = (/** @type {number} */ v) => (high > low ? canvas.height - 4 - ((v - low) / (high - low)) * (canvas.height - 8) : canvas.height / 2);
+  const y = (/** @type {number} */ v) =>
+    high > low ? canvas.height - 4 - ((v - low) / (high - low)) * (canvas.height - 8) : canvas.height / 2;
   context.strokeStyle = tint;
   context.lineWidth = 2.2;
   context.lineJoin = "round";
   context.beginPath();
-  series.last.forEach((v, i) => Number.isNaN(v) || context.lineTo(2 + (i / Math.max(1, series.last.length - 1)) * (canvas.width - 4), y(v)));
+  const most = Math.max(1, series.last.length - 1);
+  for (const [i, v] of series.last.entries())
+    if (!Number.isNaN(v)) context.lineTo(2 + (i / most) * (canvas.width - 4), y(v));
   context.stroke();
 }

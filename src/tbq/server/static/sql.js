@@ -9,7 +9,10 @@ import { inkOf } from "./plot.js";
 import { Empty, download, copy } from "./menu.js";
 import { cell, count, field, number, onPoint } from "./format.js";
 
-/** @type {import("./types.js").Signal<{ names: string[], types: string[], columns: any[], rows: number, more: boolean, warnings: string[], seconds: number } | null>} */
+/**
+ * @type {import("./types.js").Signal<{ names: string[], types: string[], columns: any[], rows: number, more: boolean,
+ * warnings: string[], seconds: number } | null>}
+ */
 const result = signal(null);
 const error = signal("");
 const busy = signal(false);
@@ -28,7 +31,10 @@ async function execute() {
   try {
     const answer = await post("sql", { query: text, limit: 10000 }, { signal: mine.signal });
     const { header, columns } = decode(await answer.arrayBuffer());
-    result.value = { ...header, columns: header.names.map((/** @type {string} */ _, /** @type {number} */ i) => columns[String(i)]) };
+    result.value = {
+      ...header,
+      columns: header.names.map((/** @type {string} */ _, /** @type {number} */ i) => columns[String(i)]),
+    };
     history.value = [text, ...history.value.filter((each) => each !== text)].slice(0, 30);
   } catch (wrong) {
     if (mine.signal.aborted) return;
@@ -39,11 +45,19 @@ async function execute() {
   }
 }
 
+function stop() {
+  abort?.abort();
+  busy.value = false;
+}
+
 const EXAMPLES = [
   ["Best runs", 'select run, "val/loss.min" from summary order by 2 limit 10'],
   ["Points of a tag", "select run, step, value from scalars where tag = 'train/loss' order by run, step"],
   ["Runs", "select * from runs"],
-  ["Rows per tag", "select tag, count(*) as rows, count(distinct run) as runs from scalars group by tag order by rows desc"],
+  [
+    "Rows per tag",
+    "select tag, count(*) as rows, count(distinct run) as runs from scalars group by tag order by rows desc",
+  ],
 ];
 
 export function Sql() {
@@ -54,7 +68,10 @@ export function Sql() {
     if (!node) return;
     const at = node.selectionStart ?? query.value.length;
     query.value = query.value.slice(0, at) + text + query.value.slice(node.selectionEnd ?? at);
-    requestAnimationFrame(() => (node.focus(), node.setSelectionRange(at + text.length, at + text.length)));
+    requestAnimationFrame(() => {
+      node.focus();
+      node.setSelectionRange(at + text.length, at + text.length);
+    });
   };
   useEffect(() => {
     // A link that holds a query shows its result.
@@ -68,24 +85,82 @@ export function Sql() {
   };
   return html`<div class="sql">
     <div class="sql-main">
-      <textarea id="query" ref=${area} rows="7" spellcheck="false" aria-label="Query" value=${query.value} onInput=${(/** @type {any} */ e) => (query.value = e.target.value)} onKeyDown=${key}></textarea>
+      <textarea
+        id="query" ref=${area} rows="7" spellcheck="false" aria-label="Query" value=${query.value}
+        onInput=${(/** @type {any} */ e) => (query.value = e.target.value)} onKeyDown=${key}
+      ></textarea>
       <div class="sql-tools">
-        ${busy.value ? html`<button type="button" class="button" onClick=${() => (abort?.abort(), (busy.value = false))}>Stop</button>` : html`<button type="button" class="button primary" id="execute" onClick=${execute}>Run <span class="key">ctrl ⏎</span></button>`}
-        ${EXAMPLES.map(([name, text]) => html`<button type="button" key=${name} class="chip" onClick=${() => (query.value = text)}>${name}</button>`)}
+        ${
+          busy.value
+            ? html`<button type="button" class="button" onClick=${stop}>Stop</button>`
+            : html`<button type="button" class="button primary" id="execute" onClick=${execute}>
+              Run <span class="key">ctrl ⏎</span>
+            </button>`
+        }
+        ${EXAMPLES.map(
+          ([name, text]) =>
+            html`<button type="button" key=${name} class="chip" onClick=${() => (query.value = text)}>${name}</button>`,
+        )}
         <span class="spring"></span>
-        ${result.value && html`<span class="dim" id="rows">${count(result.value.rows)} ${result.value.rows === 1 ? "row" : "rows"}${result.value.more ? " (there are more)" : ""} · ${number(result.value.seconds, 2)} s</span>
-          <button type="button" class="chip" onClick=${saveCsv}>CSV</button>`}
-        <button type="button" class="chip" onClick=${() => copy(location.href, "the link to this query")}>link</button>
+        ${
+          result.value &&
+          html`
+            <span class="dim" id="rows">
+              ${count(result.value.rows)} ${result.value.rows === 1 ? "row" : "rows"}
+              ${result.value.more ? " (there are more)" : ""} · ${number(result.value.seconds, 2)} s
+            </span>
+            <button type="button" class="chip" onClick=${saveCsv}>CSV</button>
+          `
+        }
+        <button type="button" class="chip" onClick=${() => copy(location.href, "the link to this query")}>
+          link
+        </button>
       </div>
       ${error.value && html`<pre class="sql-error" role="alert">${error.value}</pre>`}
       ${result.value?.warnings?.map((text) => html`<p class="dim" key=${text}>${text}</p>`)}
-      ${result.value ? html`<${Chart} /><${Result} />` : !error.value && html`<${Empty} title="Ask the log">Queries read only. ctrl + Enter runs one.<//>`}
+      ${
+        result.value
+          ? html`<${Chart} /><${Result} />`
+          : !error.value && html`<${Empty} title="Ask the log">Queries read only. ctrl + Enter runs one.<//>`
+      }
     </div>
     <aside class="sql-side" aria-label="Tables">
       <h2>Tables</h2>
       ${schema.error && html`<p class="failed">${schema.error}</p>`}
-      ${schema.data?.tables.map((/** @type {any} */ table) => html`<details key=${table.name} open=${table.name === "scalars" || table.name === "runs"}><summary>${table.name}</summary><ul>${table.columns.slice(0, 200).map((/** @type {[string, string]} */ [name, type]) => html`<li key=${name}><button type="button" onClick=${() => insert(/^\w+$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`)} title="Insert">${name}</button><span class="dim">${type}</span></li>`)}</ul></details>`)}
-      ${history.value.length > 0 && html`<h2>History</h2><ul class="history">${history.value.map((text) => html`<li key=${text}><button type="button" title=${text} onClick=${() => (query.value = text)}>${text}</button></li>`)}</ul>`}
+      ${schema.data?.tables.map(
+        (
+          /** @type {any} */ table,
+        ) => html`<details key=${table.name} open=${table.name === "scalars" || table.name === "runs"}>
+          <summary>${table.name}</summary>
+          <ul>
+            ${table.columns.slice(0, 200).map(
+              (/** @type {[string, string]} */ [name, type]) => html`<li key=${name}>
+                <button
+                  type="button"
+                  onClick=${() => insert(/^\w+$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`)}
+                  title="Insert"
+                >
+                  ${name}
+                </button>
+                <span class="dim">${type}</span>
+              </li>`,
+            )}
+          </ul>
+        </details>`,
+      )}
+      ${
+        history.value.length > 0 &&
+        html`
+          <h2>History</h2>
+          <ul class="history">
+            ${history.value.map(
+              (text) => html`<li key=${text}>
+                <button type="button" title=${text} onClick=${() => (query.value = text)}>${text}</button>
+              </li>`,
+            )}
+          </ul>
+        `
+      }
     </aside>
   </div>`;
 }
@@ -94,7 +169,8 @@ export function Sql() {
 const at = (i, row) => result.value?.columns[i]?.[row];
 
 /** @param {any} value */
-const shownAs = (value) => (typeof value === "number" && Number.isInteger(value) && Math.abs(value) < 1e15 ? count(value) : cell(value));
+const shownAs = (value) =>
+  typeof value === "number" && Number.isInteger(value) && Math.abs(value) < 1e15 ? count(value) : cell(value);
 
 const ROW = 26;
 function Result() {
@@ -106,17 +182,44 @@ function Result() {
   const end = Math.min(made.rows, begin + 40);
   const numeric = made.columns.map((column) => !Array.isArray(column));
   // Columns align on the point by the rows around those on the screen.
-  const align = made.columns.map((column, i) => (numeric[i] ? onPoint(Array.from(column.slice(Math.max(0, begin - 40), end + 40), shownAs)) : (/** @type {string} */ text) => text));
-  return html`<div class="result scroll" tabindex="0" ref=${box} onScroll=${(/** @type {any} */ e) => setTop(e.target.scrollTop)}><table class="plain-table" aria-rowcount=${made.rows + 1}>
-    <thead><tr>${made.names.map((name, i) => html`<th scope="col" key=${i} class=${numeric[i] ? "num" : ""} title=${made.types[i]}>${name}</th>`)}</tr></thead>
-    <tbody>
-      ${begin > 0 && html`<tr aria-hidden="true" style=${{ height: `${begin * ROW}px` }}></tr>`}
-      ${Array.from({ length: end - begin }, (_, k) => html`<tr key=${begin + k}>${made.names.map((_name, i) => {
-        const value = at(i, begin + k);
-        return html`<td key=${i} class=${numeric[i] ? "num" : ""} title=${typeof value === "number" ? String(value) : undefined}>${value === null ? html`<span class="dim">null</span>` : align[i](shownAs(value))}</td>`;
-      })}</tr>`)}
-      ${end < made.rows && html`<tr aria-hidden="true" style=${{ height: `${(made.rows - end) * ROW}px` }}></tr>`}
-    </tbody></table></div>`;
+  const align = made.columns.map((column, i) =>
+    numeric[i]
+      ? onPoint(Array.from(column.slice(Math.max(0, begin - 40), end + 40), shownAs))
+      : (/** @type {string} */ text) => text,
+  );
+  return html`<div
+    class="result scroll" tabindex="0" ref=${box} onScroll=${(/** @type {any} */ e) => setTop(e.target.scrollTop)}
+  >
+    <table class="plain-table" aria-rowcount=${made.rows + 1}>
+      <thead>
+        <tr>
+          ${made.names.map(
+            (name, i) =>
+              html`<th scope="col" key=${i} class=${numeric[i] ? "num" : ""} title=${made.types[i]}>${name}</th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${begin > 0 && html`<tr aria-hidden="true" style=${{ height: `${begin * ROW}px` }}></tr>`}
+        ${Array.from(
+          { length: end - begin },
+          (_, k) =>
+            html`<tr key=${begin + k}>
+              ${made.names.map((_name, i) => {
+                const value = at(i, begin + k);
+                return html`<td
+                  key=${i} class=${numeric[i] ? "num" : ""}
+                  title=${typeof value === "number" ? String(value) : undefined}
+                >
+                  ${value === null ? html`<span class="dim">null</span>` : align[i](shownAs(value))}
+                </td>`;
+              })}
+            </tr>`,
+        )}
+        ${end < made.rows && html`<tr aria-hidden="true" style=${{ height: `${(made.rows - end) * ROW}px` }}></tr>`}
+      </tbody>
+    </table>
+  </div>`;
 }
 
 /** The last column of numbers over the one before it, if there are two. */
@@ -138,8 +241,14 @@ function Chart() {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const ink = inkOf(node);
     const ys = made.columns[y];
-    const xs = x >= 0 ? made.columns[x] : Float64Array.from(ys, (/** @type {number} */ _, /** @type {number} */ i) => i);
-    const ends = (/** @type {any} */ list) => list.reduce((/** @type {number[]} */ [a, b], /** @type {number} */ v) => (Number.isFinite(v) ? [Math.min(a, v), Math.max(b, v)] : [a, b]), [Infinity, -Infinity]);
+    const xs =
+      x >= 0 ? made.columns[x] : Float64Array.from(ys, (/** @type {number} */ _, /** @type {number} */ i) => i);
+    const ends = (/** @type {any} */ list) =>
+      list.reduce(
+        (/** @type {number[]} */ [a, b], /** @type {number} */ v) =>
+          Number.isFinite(v) ? [Math.min(a, v), Math.max(b, v)] : [a, b],
+        [Infinity, -Infinity],
+      );
     const [lx, hx] = ends(xs);
     const [ly, hy] = ends(ys);
     if (!(lx <= hx && ly <= hy)) return;
@@ -184,9 +293,12 @@ function Chart() {
       else context.moveTo(toX(xs[i]), toY(ys[i]));
     }
     context.stroke();
-  }, [made, dark.value]);
+  }, [made, fits, x, y, dark.value]);
   if (!fits || !made) return null;
-  return html`<details class="sql-chart" open><summary>${made.names[y]} over ${x >= 0 ? made.names[x] : "row"}</summary><canvas ref=${canvas} role="img" aria-label=${`Chart of ${made.names[y]}`}></canvas></details>`;
+  return html`<details class="sql-chart" open>
+    <summary>${made.names[y]} over ${x >= 0 ? made.names[x] : "row"}</summary>
+    <canvas ref=${canvas} role="img" aria-label=${`Chart of ${made.names[y]}`}></canvas>
+  </details>`;
 }
 
 function saveCsv() {
@@ -194,6 +306,7 @@ function saveCsv() {
   if (!made) return;
   const numeric = made.types.map((type) => /^(u?int|float|double|half|decimal)/.test(type));
   const lines = [made.names.map((name) => field(name)).join(",")];
-  for (let row = 0; row < made.rows; row++) lines.push(made.names.map((_, i) => field(Number.isNaN(at(i, row)) ? "nan" : at(i, row), numeric[i])).join(","));
+  for (let row = 0; row < made.rows; row++)
+    lines.push(made.names.map((_, i) => field(Number.isNaN(at(i, row)) ? "nan" : at(i, row), numeric[i])).join(","));
   download(`${lines.join("\n")}\n`, "query.csv", "text/csv");
 }

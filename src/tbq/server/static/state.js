@@ -1,6 +1,6 @@
 // What the person chose: every choice is a signal, and most of them are in the address, so that a link shows the same.
 
-import { signal, effect, batch, untracked } from "./ui.js";
+import { signal, on, batch } from "./ui.js";
 import { stepOf } from "./steps.js";
 
 export const tab = signal("curves");
@@ -12,7 +12,10 @@ export const axis = signal("step"); // step, relative, wall, tag:NAME
 export const smooth = signal(0);
 const usualSmooth = signal(0); // without a choice in the address: none, or what a report was made with
 let smoothGiven = false; // the address chose when the page was opened
-/** What a report has curves for: pairs of an axis and a smoothing. @type {import("./types.js").Signal<[string, number][]>} */
+/**
+ * What a report has curves for: pairs of an axis and a smoothing.
+ * @type {import("./types.js").Signal<[string, number][]>}
+ */
 export const views = signal([]);
 /** @type {import("./types.js").Signal<[number, number] | null>} */
 export const zoom = signal(null); // of x, for all cards
@@ -49,9 +52,16 @@ const FIELDS = [
   text("band", band, true),
   text("tags", search),
   text("x", axis, true),
-  { key: "smooth", signal: smooth, write: (/** @type {number} */ v) => (v === usualSmooth.value ? [] : [String(v)]), read: (/** @type {string[]} */ v) => clamp(Number(v[0] ?? usualSmooth.peek()), 0, 1) },
   {
-    key: "zoom", signal: zoom, push: true,
+    key: "smooth",
+    signal: smooth,
+    write: (/** @type {number} */ v) => (v === usualSmooth.value ? [] : [String(v)]),
+    read: (/** @type {string[]} */ v) => clamp(Number(v[0] ?? usualSmooth.peek()), 0, 1),
+  },
+  {
+    key: "zoom",
+    signal: zoom,
+    push: true,
     write: (/** @type {[number, number] | null} */ v) => (v ? [v.join("..")] : []),
     read: (/** @type {string[]} */ v) => {
       const ends = (v[0] ?? "").split("..").map(Number);
@@ -60,7 +70,12 @@ const FIELDS = [
   },
   text("sort", sort),
   text("top", top, true),
-  { key: "column", signal: columns, write: (/** @type {string[] | null} */ v) => v ?? [], read: (/** @type {string[]} */ v) => (v.length ? v : null) },
+  {
+    key: "column",
+    signal: columns,
+    write: (/** @type {string[] | null} */ v) => v ?? [],
+    read: (/** @type {string[]} */ v) => (v.length ? v : null),
+  },
   names("hide", hidden),
   names("pinrun", pinnedRuns),
   text("solo", solo, true),
@@ -71,7 +86,12 @@ const FIELDS = [
   names("fold", folded),
   text("full", full, true),
   text("kind", kind, true),
-  { key: "at", signal: mediaStep, write: (/** @type {import("./steps.js").Step | null} */ v) => (v === null ? [] : [String(v)]), read: (/** @type {string[]} */ v) => (v.length ? stepOf(v[0]) : null) },
+  {
+    key: "at",
+    signal: mediaStep,
+    write: (/** @type {import("./steps.js").Step | null} */ v) => (v === null ? [] : [String(v)]),
+    read: (/** @type {string[]} */ v) => (v.length ? stepOf(v[0]) : null),
+  },
   text("query", query),
   flag("wide", wide, true),
 ];
@@ -79,17 +99,35 @@ const FIELDS = [
 /** @param {string} key @param {import("./types.js").Signal<string>} signal @param {boolean} push */
 function text(key, signal, push = false) {
   const usual = signal.value;
-  return { key, signal, push, write: (/** @type {string} */ v) => (v === usual ? [] : [v]), read: (/** @type {string[]} */ v) => v[0] ?? usual };
+  return {
+    key,
+    signal,
+    push,
+    write: (/** @type {string} */ v) => (v === usual ? [] : [v]),
+    read: (/** @type {string[]} */ v) => v[0] ?? usual,
+  };
 }
 
 /** @param {string} key @param {import("./types.js").Signal<boolean>} signal @param {boolean} push */
 function flag(key, signal, push = false) {
-  return { key, signal, push, write: (/** @type {boolean} */ v) => (v ? ["1"] : []), read: (/** @type {string[]} */ v) => v[0] === "1" };
+  return {
+    key,
+    signal,
+    push,
+    write: (/** @type {boolean} */ v) => (v ? ["1"] : []),
+    read: (/** @type {string[]} */ v) => v[0] === "1",
+  };
 }
 
 /** @param {string} key @param {import("./types.js").Signal<Set<string>>} signal */
 function names(key, signal) {
-  return { key, signal, push: false, write: (/** @type {Set<string>} */ v) => [...v], read: (/** @type {string[]} */ v) => new Set(v) };
+  return {
+    key,
+    signal,
+    push: false,
+    write: (/** @type {Set<string>} */ v) => [...v],
+    read: (/** @type {string[]} */ v) => new Set(v),
+  };
 }
 
 /** @param {number} value @param {number} low @param {number} high */
@@ -98,12 +136,19 @@ export const clamp = (value, low, high) => (Number.isFinite(value) ? Math.min(Ma
 /** The address after #, readable: only what is safe there stays as it is. */
 export function written() {
   const parts = [];
-  for (const each of FIELDS) for (const value of /** @type {any} */ (each).write(each.signal.value)) parts.push(`${each.key}=${escaped(value)}`);
+  for (const each of FIELDS)
+    for (const value of /** @type {any} */ (each).write(each.signal.value)) parts.push(`${each.key}=${escaped(value)}`);
   return parts.join("&");
 }
 
 /** @param {string} value */
-const escaped = (value) => encodeURIComponent(value).replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%2C/g, ",").replace(/%20/g, "+").replace(/%3D/g, "=");
+const escaped = (value) =>
+  encodeURIComponent(value)
+    .replace(/%2F/g, "/")
+    .replace(/%3A/g, ":")
+    .replace(/%2C/g, ",")
+    .replace(/%20/g, "+")
+    .replace(/%3D/g, "=");
 
 /** An address in the one way that a browser writes it. @param {string} text */
 const spelled = (text) => new URLSearchParams(text).toString();
@@ -113,7 +158,9 @@ function read() {
   batch(() => {
     for (const each of FIELDS) {
       const value = each.read(params.getAll(each.key));
-      const same = JSON.stringify(/** @type {any} */ (each).write(value)) === JSON.stringify(/** @type {any} */ (each).write(each.signal.peek()));
+      const same =
+        JSON.stringify(/** @type {any} */ (each).write(value)) ===
+        JSON.stringify(/** @type {any} */ (each).write(each.signal.peek()));
       if (!same) /** @type {any} */ (each.signal).value = value;
     }
   });
@@ -134,18 +181,21 @@ export function linkAddress() {
   /** @type {Record<string, string>} */
   let before = {};
   let first = true;
-  effect(() => {
+  on([...FIELDS.map((each) => each.signal), usualSmooth], () => {
     const text = written();
-    const now = Object.fromEntries(FIELDS.filter((each) => each.push).map((each) => [each.key, JSON.stringify(/** @type {any} */ (each).write(each.signal.peek()))]));
+    const now = Object.fromEntries(
+      FIELDS.filter((each) => each.push).map((each) => [
+        each.key,
+        JSON.stringify(/** @type {any} */ (each).write(each.signal.peek())),
+      ]),
+    );
     const push = !first && FIELDS.some((each) => each.push && now[each.key] !== before[each.key]);
     before = now;
     first = false;
-    untracked(() => {
-      if (spelled(location.hash.slice(1)) === spelled(text)) return;
-      const url = text ? `#${text}` : location.pathname + location.search;
-      if (push) history.pushState(null, "", url);
-      else history.replaceState(null, "", url);
-    });
+    if (spelled(location.hash.slice(1)) === spelled(text)) return;
+    const url = text ? `#${text}` : location.pathname + location.search;
+    if (push) history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
   });
   addEventListener("popstate", read);
   addEventListener("hashchange", read);
@@ -162,8 +212,8 @@ export function kept(key, usual) {
     // Storage may be off, or hold what another version wrote.
   }
   const made = signal(value);
-  effect(() => {
-    const now = JSON.stringify(made.value);
+  on([made], (current) => {
+    const now = JSON.stringify(current);
     try {
       localStorage.setItem(`tbq.${key}`, now);
     } catch {
@@ -184,7 +234,7 @@ export function linkTheme() {
     dark.value = !printed.matches && (theme.value === "dark" || (theme.value === "system" && prefers.matches));
     document.documentElement.dataset.theme = dark.value ? "dark" : "light";
   };
-  effect(follow);
+  on([theme], follow);
   prefers.addEventListener("change", follow);
   printed.addEventListener("change", follow);
 }

@@ -1,8 +1,12 @@
-// Steps: whole numbers of 64 bits, always exact. Below 2^53 they are numbers; beyond, the server sends texts, which become BigInts.
+// Steps: whole numbers of 64 bits, always exact. Below 2^53 they are numbers; beyond, the server sends texts, which
+// become BigInts.
 
 /** @typedef {number | bigint} Step */
 
-/** @param {number | string | bigint} value as JSON or an address has it @returns {Step | null} null if it is not a whole number */
+/**
+ * @param {number | string | bigint} value as JSON or an address has it
+ * @returns {Step | null} null if it is not a whole number
+ */
 export function stepOf(value) {
   if (typeof value === "string" && !/^-?\d{1,20}$/.test(value)) return null;
   const step = Number(value);

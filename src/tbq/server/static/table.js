@@ -1,17 +1,39 @@
 // The runs: a table of which only the rows and columns on the screen exist.
 
-import { html, signal, computed, effect, useEffect, useRef } from "./ui.js";
-import { listed, groups, hparams, groupOf, shownSet, shownColumns, valueOf, labelOf, metricOf, isBroken, colourOf, hot, hotGroup, toggled, loaded, runs, server } from "./runs.js";
+import { html, signal, computed, on, useEffect, useRef } from "./ui.js";
+import {
+  listed,
+  groups,
+  hparams,
+  groupOf,
+  shownSet,
+  shownColumns,
+  cellOf,
+  labelOf,
+  metricOf,
+  isBroken,
+  colourOf,
+  hot,
+  hotGroup,
+  toggled,
+  loaded,
+  runs,
+  server,
+} from "./runs.js";
 import { sort, solo, pinnedRuns, group, wide, filter, hidden as off } from "./state.js";
 import { cell, count, duration, number, size, time } from "./format.js";
 import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
 
 /** @typedef {import("./types.js").Run} Run */
-/** @typedef {{ kind: "run", run: Run, depth: number } | { kind: "group", name: string, ids: Run[], open: boolean, colours: [string, string] | null }} Row */
+/**
+ * @typedef {{ kind: "run", run: Run, depth: number } | { kind: "group", name: string, ids: Run[], open: boolean,
+ * colours: [string, string] | null }} Row
+ */
 
 export const ROW = 28;
-const GLYPHS = /** @type {Record<string, string>} */ ({ running: "●", stalled: "◐", finished: "○", failed: "✕" });
+/** @type {Record<string, string>} */
+const GLYPHS = { running: "●", stalled: "◐", finished: "○", failed: "✕" };
 
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const closed = signal(new Set()); // groups whose runs are folded away
@@ -30,7 +52,11 @@ export const rows = computed(() => {
   /** @type {Run[]} */
   const rest = [];
   for (const run of listed.value) (members.get(groupOf.value.get(run.id)?.name ?? "\0") ?? rest).push(run);
-  const add = (/** @type {string} */ name, /** @type {Run[]} */ ids, /** @type {[string, string] | null} */ colours) => {
+  const add = (
+    /** @type {string} */ name,
+    /** @type {Run[]} */ ids,
+    /** @type {[string, string] | null} */ colours,
+  ) => {
     if (!ids.length) return;
     const open = !closed.value.has(name);
     list.push({ kind: "group", name, ids, open, colours });
@@ -46,15 +72,13 @@ const identity = (row) => (row === undefined ? "" : row.kind === "run" ? `run ${
 
 // The cursor is at a run or a group, not at a place: it goes along if runs come, go, or are sorted in another way.
 let held = "";
-effect(() => {
-  const at = cursor.value;
+on([cursor], (at) => {
   held = identity(rows.peek()[at]);
 });
-effect(() => {
-  const list = rows.value;
+on([rows], (list) => {
   const at = cursor.peek();
   if (!held || identity(list[at]) === held) return;
-  const place = list.findIndex((row) => identity(row) === held);
+  const place = list.findIndex((/** @type {Row} */ row) => identity(row) === held);
   cursor.value = place;
 });
 
@@ -79,10 +103,12 @@ export function shownAs(key, value) {
   return cell(value);
 }
 
-/** Show or hide runs. @param {Run[]} list @param {boolean} on */
-export function show(list, on) {
+/** Show or hide runs. @param {Run[]} list @param {boolean} visible */
+export function show(list, visible) {
   const names = new Set(off.value);
-  for (const run of list) on ? names.delete(run.name) : names.add(run.name);
+  for (const run of list)
+    if (visible) names.delete(run.name);
+    else names.add(run.name);
   off.value = names;
   if (solo.value) solo.value = "";
 }
@@ -92,7 +118,9 @@ export const toggle = (run) => show([run], !shownSet.value.has(run.id));
 /** @param {Run} run */
 export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run.name);
 
-const longestStep = computed(() => listed.value.reduce((most, run) => Math.max(most, shownAs("step", valueOf(run, "step")).length), 0));
+const longestStep = computed(() =>
+  listed.value.reduce((most, run) => Math.max(most, shownAs("step", cellOf(run, "step")).length), 0),
+);
 const longest = computed(() => listed.value.reduce((most, run) => Math.max(most, run.name.length), 8));
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
 
@@ -101,7 +129,13 @@ export function RunsTable() {
   useEffect(() => {
     const node = /** @type {HTMLElement} */ (box.current);
     if (!node) return undefined;
-    const measure = () => (scrolled.value = { top: node.scrollTop, left: node.scrollLeft, height: node.clientHeight, width: node.clientWidth });
+    const measure = () =>
+      (scrolled.value = {
+        top: node.scrollTop,
+        left: node.scrollLeft,
+        height: node.clientHeight,
+        width: node.clientWidth,
+      });
     measure();
     const sized = new ResizeObserver(measure);
     sized.observe(node);
@@ -129,24 +163,52 @@ export function RunsTable() {
   const begin = Math.max(0, Math.floor(top / ROW) - 8);
   const end = Math.min(list.length, Math.ceil((top + height) / ROW) + 8);
   const seen = places.filter((each) => each.left + each.width > left && each.left < left + width + 50);
+  const leave = () => {
+    hot.value = null;
+    hotGroup.value = null;
+  };
   const active = cursor.value >= 0 && cursor.value < list.length ? `row-${cursor.value}` : undefined;
-  return html`<div class="table" ref=${box} role=${group.value ? "treegrid" : "grid"} tabindex="0" id="runs" aria-label="Runs" aria-rowcount=${list.length + 1} aria-colcount=${keys.length + 1} aria-activedescendant=${active && cursor.value >= begin && cursor.value < end ? active : undefined}
-      onMouseLeave=${() => ((hot.value = null), (hotGroup.value = null))}>
+  return html`<div
+    class="table" ref=${box} role=${group.value ? "treegrid" : "grid"} tabindex="0" id="runs" aria-label="Runs"
+    aria-rowcount=${list.length + 1} aria-colcount=${keys.length + 1}
+    aria-activedescendant=${active && cursor.value >= begin && cursor.value < end ? active : undefined}
+    onMouseLeave=${leave}
+  >
     <div class="table-size" style=${{ width: `${total}px`, height: `${(list.length + 1) * ROW}px` }}>
       <div class="row head" role="row" aria-rowindex="1" style=${{ width: `${total}px` }}>
         <${Head} id="name" label=${`Run`} style=${{ width: `${nameWidth}px` }} sticky />
-        ${seen.map((each) => html`<${Head} key=${each.key} id=${each.key} label=${labelOf(each.key)} style=${{ left: `${each.left}px`, width: `${each.width}px` }} />`)}
+        ${seen.map(
+          (each) => html`<${Head}
+            key=${each.key} id=${each.key} label=${labelOf(each.key)}
+            style=${{ left: `${each.left}px`, width: `${each.width}px` }}
+          />`,
+        )}
       </div>
-      ${/* By place, not by run: another order then changes texts, and makes no element. */ list.slice(begin, end).map((row, i) => html`<${TableRow} key=${begin + i} row=${row} index=${begin + i} places=${seen} nameWidth=${nameWidth} total=${total} />`)}
+      ${
+        /* By place, not by run: another order then changes texts, and makes no element. */ list.slice(begin, end).map(
+          (row, i) => html`<${TableRow}
+            key=${begin + i} row=${row} index=${begin + i} places=${seen} nameWidth=${nameWidth} total=${total}
+          />`,
+        )
+      }
     </div>
     ${!list.length && html`<div class="table-empty"><${Nothing} /></div>`}
   </div>`;
 }
 
 function Nothing() {
-  if (!loaded.value) return html`<div class="skeleton" aria-label="Loading">${Array.from({ length: 12 }, (_, i) => html`<span key=${i}></span>`)}</div>`;
-  if (!runs.value.length) return html`<${Empty} title="No runs yet">Waiting for event files${server.value?.title ? ` in ${server.value.title}` : ""}.<//>`;
-  return html`<${Empty} title="No run fits the filter">${count(runs.value.length)} runs are filtered out. <button type="button" class="link" onClick=${() => (filter.value = "")}>Clear the filter</button><//>`;
+  if (!loaded.value)
+    return html`<div class="skeleton" aria-label="Loading">
+      ${Array.from({ length: 12 }, (_, i) => html`<span key=${i}></span>`)}
+    </div>`;
+  if (!runs.value.length)
+    return html`<${Empty} title="No runs yet">
+      Waiting for event files${server.value?.title ? ` in ${server.value.title}` : ""}.
+    <//>`;
+  return html`<${Empty} title="No run fits the filter">
+    ${count(runs.value.length)} runs are filtered out.${" "}
+    <button type="button" class="link" onClick=${() => (filter.value = "")}>Clear the filter</button>
+  <//>`;
 }
 
 /** @param {any} props */
@@ -159,17 +221,29 @@ function Head({ id, label, style, sticky = false }) {
     // Numbers are asked for smallest first, unless they already are.
     sort.value = mine ? (down ? id : `-${id}`) : id;
   };
-  const words = id.startsWith("hparam.") && hparams.value.find((each) => each.name === id.slice(7))?.values.some((value) => typeof value === "string");
+  const words =
+    id.startsWith("hparam.") &&
+    hparams.value.find((each) => each.name === id.slice(7))?.values.some((value) => typeof value === "string");
   const text = id === "name" || words ? "" : "num";
-  return html`<div role="columnheader" class=${`cell ${sticky ? "name" : ""} ${text}`} style=${style} aria-sort=${mine ? (down ? "descending" : "ascending") : "none"}>
-    <button type="button" tabindex="-1" class="head-button" title=${id === "spark" ? label : `Sort by ${label}`} onClick=${click}><span class="head-label">${label}</span>${mine && html`<span class="head-arrow" aria-hidden="true">${down ? "↓" : "↑"}</span>`}</button>
+  return html`<div
+    role="columnheader" class=${`cell ${sticky ? "name" : ""} ${text}`} style=${style}
+    aria-sort=${mine ? (down ? "descending" : "ascending") : "none"}
+  >
+    <button
+      type="button" tabindex="-1" class="head-button" title=${id === "spark" ? label : `Sort by ${label}`}
+      onClick=${click}
+    >
+      <span class="head-label">${label}</span>
+      ${mine && html`<span class="head-arrow" aria-hidden="true">${down ? "↓" : "↑"}</span>`}
+    </button>
   </div>`;
 }
 
 /** @param {any} props */
 function TableRow({ row, index, places, nameWidth, total }) {
   const style = { top: `${(index + 1) * ROW}px`, width: `${total}px` };
-  if (row.kind === "group") return html`<${GroupRow} row=${row} index=${index} places=${places} nameWidth=${nameWidth} style=${style} />`;
+  if (row.kind === "group")
+    return html`<${GroupRow} row=${row} index=${index} places=${places} nameWidth=${nameWidth} style=${style} />`;
   const run = /** @type {Run} */ (row.run);
   const on = shownSet.value.has(run.id);
   const names = ["row"];
@@ -178,17 +252,41 @@ function TableRow({ row, index, places, nameWidth, total }) {
   if (hot.value === run.id) names.push("hot");
   const tint = colourOf(run.id);
   const cut = run.name.lastIndexOf("/") + 1;
-  return html`<div class=${names.join(" ")} role="row" id=${`row-${index}`} aria-rowindex=${index + 2} aria-selected=${on} style=${style} data-run=${run.name}
-      onMouseEnter=${() => (hot.value = on ? run.id : null)} onClick=${() => (cursor.value = index)}>
+  return html`<div
+    class=${names.join(" ")} role="row" id=${`row-${index}`} aria-rowindex=${index + 2} aria-selected=${on}
+    style=${style} data-run=${run.name} onMouseEnter=${() => (hot.value = on ? run.id : null)}
+    onClick=${() => (cursor.value = index)}
+  >
     <div role="gridcell" class=${`cell name ${row.depth ? "deep" : ""}`} style=${{ width: `${nameWidth}px` }}>
-      <button type="button" tabindex="-1" class="toggle" aria-label=${`${on ? "Hide" : "Show"} ${run.name}`} title=${on ? "Hide (alt-click: only this)" : "Show (alt-click: only this)"}
-        onClick=${(/** @type {MouseEvent} */ e) => (e.altKey ? soloRun(run) : toggle(run))}><span class="box" style=${on ? { background: tint, borderColor: tint } : { borderColor: tint }}></span></button>
-      <span class=${`state ${run.state ?? ""}`} title=${run.state ?? "not read yet"}>${GLYPHS[run.state] ?? "·"}<span class="sr">${run.state}</span></span>
-      <span class="run-name" title=${run.name}><bdi dir="ltr"><span class="dim">${run.name.slice(0, cut)}</span>${run.name.slice(cut)}</bdi></span>
+      <button
+        type="button" tabindex="-1" class="toggle" aria-label=${`${on ? "Hide" : "Show"} ${run.name}`}
+        title=${on ? "Hide (alt-click: only this)" : "Show (alt-click: only this)"}
+        onClick=${(/** @type {MouseEvent} */ e) => (e.altKey ? soloRun(run) : toggle(run))}
+      >
+        <span class="box" style=${on ? { background: tint, borderColor: tint } : { borderColor: tint }}></span>
+      </button>
+      <span class=${`state ${run.state ?? ""}`} title=${run.state ?? "not read yet"}>
+        ${GLYPHS[run.state] ?? "·"}
+        <span class="sr">${run.state}</span>
+      </span>
+      <span class="run-name" title=${run.name}>
+        <bdi dir="ltr"><span class="dim">${run.name.slice(0, cut)}</span>${run.name.slice(cut)}</bdi>
+      </span>
       ${pinnedRuns.value.has(run.name) && html`<span class="pinned" title="Pinned"><${Icon} name="pin" /></span>`}
       <span class="row-tools">
-        <button type="button" tabindex="-1" class="icon-button small" aria-label=${`Show only ${run.name}`} title="Show only this (s)" aria-pressed=${solo.value === run.name} onClick=${() => soloRun(run)}><${Icon} name="eye" /></button>
-        <button type="button" tabindex="-1" class="icon-button small" aria-label=${`Pin ${run.name}`} title="Pin to the top (p)" aria-pressed=${pinnedRuns.value.has(run.name)} onClick=${() => (pinnedRuns.value = toggled(pinnedRuns.value, run.name))}><${Icon} name="pin" /></button>
+        <button
+          type="button" tabindex="-1" class="icon-button small" aria-label=${`Show only ${run.name}`}
+          title="Show only this (s)" aria-pressed=${solo.value === run.name} onClick=${() => soloRun(run)}
+        >
+          <${Icon} name="eye" />
+        </button>
+        <button
+          type="button" tabindex="-1" class="icon-button small" aria-label=${`Pin ${run.name}`}
+          title="Pin to the top (p)" aria-pressed=${pinnedRuns.value.has(run.name)}
+          onClick=${() => (pinnedRuns.value = toggled(pinnedRuns.value, run.name))}
+        >
+          <${Icon} name="pin" />
+        </button>
       </span>
     </div>
     ${places.map((/** @type {any} */ each) => html`<${Cell} key=${each.key} run=${run} at=${each} tint=${tint} />`)}
@@ -198,12 +296,15 @@ function TableRow({ row, index, places, nameWidth, total }) {
 /** @param {any} props */
 function Cell({ run, at, tint }) {
   const style = { left: `${at.left}px`, width: `${at.width}px` };
-  if (at.key === "spark") return html`<div role="gridcell" class="cell" style=${style}><${Spark} run=${run} tint=${tint} /></div>`;
-  const value = valueOf(run, at.key);
+  if (at.key === "spark")
+    return html`<div role="gridcell" class="cell" style=${style}><${Spark} run=${run} tint=${tint} /></div>`;
+  const value = cellOf(run, at.key);
   const words = typeof value === "string";
   const broken = isBroken(run, at.key);
   const exact = typeof value === "number" || typeof value === "bigint" ? String(value) : words ? value : "";
-  return html`<div role="gridcell" class=${`cell ${words ? "" : "num"}`} style=${style} title=${exact || undefined}>${broken ? html`<span class="failed">nan</span>` : shownAs(at.key, value)}</div>`;
+  return html`<div role="gridcell" class=${`cell ${words ? "" : "num"}`} style=${style} title=${exact || undefined}>
+    ${broken ? html`<span class="failed">nan</span>` : shownAs(at.key, value)}
+  </div>`;
 }
 
 /** A group: its colour, how many runs, and the mean of each number. @param {any} props */
@@ -212,18 +313,50 @@ function GroupRow({ row, index, places, nameWidth, style }) {
   const on = ids.filter((/** @type {Run} */ run) => shownSet.value.has(run.id)).length;
   const tint = colourOf(ids[0].id);
   const fold = () => (closed.value = toggled(closed.value, name));
-  return html`<div class=${`row group ${cursor.value === index ? "cursor" : ""} ${on ? "" : "off"} ${hotGroup.value === name ? "hot" : ""}`} role="row" id=${`row-${index}`} aria-rowindex=${index + 2} aria-expanded=${open} style=${style} data-group=${name}
-      onMouseEnter=${() => (hotGroup.value = name)} onMouseLeave=${() => (hotGroup.value = null)} onClick=${() => (cursor.value = index)}>
+  const names = ["row group"];
+  if (cursor.value === index) names.push("cursor");
+  if (!on) names.push("off");
+  if (hotGroup.value === name) names.push("hot");
+  return html`<div
+    class=${names.join(" ")} role="row" id=${`row-${index}`} aria-rowindex=${index + 2} aria-expanded=${open}
+    style=${style} data-group=${name} onMouseEnter=${() => (hotGroup.value = name)}
+    onMouseLeave=${() => (hotGroup.value = null)}
+    onClick=${() => (cursor.value = index)}
+  >
     <div role="gridcell" class="cell name" style=${{ width: `${nameWidth}px` }}>
-      <button type="button" tabindex="-1" class="toggle" aria-label=${`${on ? "Hide" : "Show"} group ${name}`} onClick=${() => show(ids, !on)}><span class=${`box wide ${on && on < ids.length ? "some" : ""}`} style=${on ? { background: tint, borderColor: tint } : { borderColor: tint }}></span></button>
-      <button type="button" tabindex="-1" class="fold" onClick=${fold} aria-label=${`${open ? "Fold" : "Unfold"} ${name}`}><${Icon} name=${open ? "down" : "right"} /></button>
-      <span class="run-name strong" title=${name}>${name}</span><span class="dim n">n=${on === ids.length ? ids.length : `${on} of ${ids.length}`}</span>
+      <button
+        type="button" tabindex="-1" class="toggle" aria-label=${`${on ? "Hide" : "Show"} group ${name}`}
+        onClick=${() => show(ids, !on)}
+      >
+        <span
+          class=${`box wide ${on && on < ids.length ? "some" : ""}`}
+          style=${on ? { background: tint, borderColor: tint } : { borderColor: tint }}
+        ></span>
+      </button>
+      <button
+        type="button" tabindex="-1" class="fold" onClick=${fold}
+        aria-label=${`${open ? "Fold" : "Unfold"} ${name}`}
+      >
+        <${Icon} name=${open ? "down" : "right"} />
+      </button>
+      <span class="run-name strong" title=${name}>${name}</span>
+      <span class="dim n">n=${on === ids.length ? ids.length : `${on} of ${ids.length}`}</span>
     </div>
     ${places.map((/** @type {any} */ each) => {
-      const values = ids.map((/** @type {Run} */ run) => valueOf(run, each.key)).filter((/** @type {any} */ v) => typeof v === "number" && Number.isFinite(v));
-      const mean = values.length ? values.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0) / values.length : null;
+      const values = ids
+        .map((/** @type {Run} */ run) => cellOf(run, each.key))
+        .filter((/** @type {any} */ v) => typeof v === "number" && Number.isFinite(v));
+      const mean = values.length
+        ? values.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0) / values.length
+        : null;
       const meant = metricOf(each.key) || each.key === "duration";
-      return html`<div key=${each.key} role="gridcell" class="cell num" style=${{ left: `${each.left}px`, width: `${each.width}px` }} title=${meant && mean !== null ? `mean of ${values.length}: ${mean}` : undefined}>${meant ? shownAs(each.key, mean) : ""}</div>`;
+      return html`<div
+        key=${each.key} role="gridcell" class="cell num"
+        style=${{ left: `${each.left}px`, width: `${each.width}px` }}
+        title=${meant && mean !== null ? `mean of ${values.length}: ${mean}` : undefined}
+      >
+        ${meant ? shownAs(each.key, mean) : ""}
+      </div>`;
     })}
   </div>`;
 }

@@ -13,7 +13,10 @@ import { count, duration, numberTo, time } from "./format.js";
 /** @typedef {import("./hover.js").Point} Point */
 /** @typedef {import("./hover.js").Reading} Reading */
 
-/** How far apart two values are that are a pixel apart. @param {import("./chart/scale.js").Scale} scale @param {number} pixel */
+/**
+ * How far apart two values are that are a pixel apart. @param {import("./chart/scale.js").Scale} scale
+ * @param {number} pixel
+ */
 const unitAt = (scale, pixel) => Math.abs(toValue(scale, pixel + 0.5) - toValue(scale, pixel - 0.5));
 
 /** @param {number} x @param {string} kind @param {number} unit */
@@ -25,7 +28,10 @@ function xText(x, kind, unit) {
   return `${time(x)}${decimals ? (((x % 1) + 1) % 1).toFixed(decimals).slice(1) : ""}`;
 }
 
-/** What the line shows there: the smoothed value if it is smoothed. @param {Reading} each @param {Point | undefined} point */
+/**
+ * What the line shows there: the smoothed value if it is smoothed. @param {Reading} each
+ * @param {Point | undefined} point
+ */
 function drawn(each, point) {
   if (!point) return each.value;
   return (point.smoothed === undefined ? point.value : point.smoothed) ?? NaN;
@@ -34,55 +40,107 @@ function drawn(each, point) {
 /** @param {{ chart: any, tag: string }} props */
 export function Tooltip({ chart, tag }) {
   const at = hover.value?.tag === tag ? hover.value : fixed.value?.tag === tag && !hover.value ? fixed.value : null;
-  const [found, setFound] = useState(/** @type {{ key: string, values: Map<number, Point> } | null} */ (null));
-  const list = at && chart.curves && chart.layout ? readings({ ...chart.curves, series: chart.series() }, chart.layout, at.x, at.py) : [];
-  const ids = list.filter((each) => each.series.id !== null).map((each) => /** @type {number} */ (each.series.id)).sort((a, b) => a - b);
+  const [found, setFound] = useState(/** @type {{ asked: string, values: Map<number, Point> } | null} */ (null));
+  const list =
+    at && chart.curves && chart.layout
+      ? readings({ ...chart.curves, series: chart.series() }, chart.layout, at.x, at.py)
+      : [];
+  const ids = list
+    .filter((each) => each.series.id !== null)
+    .map((each) => /** @type {number} */ (each.series.id))
+    .sort((a, b) => a - b);
   const best = list.find((each) => each.nearest);
   const by = smooth.value;
   // Exact values are asked for at the nearest column, not at each pixel of the way.
-  const key = best && ids.length && report === null ? `${ids.join()} ${best.at} ${axis.value} ${by}` : "";
+  const asked =
+    best && ids.length && report === null
+      ? JSON.stringify({ tag, runs: ids.join(","), x: best.at, axis: axis.value, smooth: by || "" })
+      : "";
   useEffect(() => {
-    if (!key || !best) return undefined;
+    if (!asked) return undefined;
     const abort = new AbortController();
-    const timer = setTimeout(() => exact(tag, ids, best.at, axis.value, by, abort.signal).then((values) => setFound({ key, values }), () => undefined), 40);
+    const timer = setTimeout(
+      () =>
+        exact(JSON.parse(asked), abort.signal).then(
+          (values) => setFound({ asked, values }),
+          () => undefined,
+        ),
+      40,
+    );
     return () => {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [key]);
-  const sure = key && found?.key === key ? found.values : null;
+  }, [asked]);
+  const sure = asked && found?.asked === asked ? found.values : null;
   const pointOf = (/** @type {Reading} */ each) => (each.series.id === null ? undefined : sure?.get(each.series.id));
   const rows = list.map((each) => ({ each, point: pointOf(each), value: drawn(each, pointOf(each)) }));
   if (sure) rows.sort((a, b) => b.value - a.value);
   // Marks are on the line, at the points whose values are shown.
-  const marks = rows.map(({ each, point, value }) => ({ x: point?.x ?? each.at, y: value, colour: colour(each.series) }));
-  useLayoutEffect(() => chart.mark(marks), [JSON.stringify(marks)]);
+  const marks = rows.map(({ each, point, value }) => ({
+    x: point?.x ?? each.at,
+    y: value,
+    colour: colour(each.series),
+  }));
+  useLayoutEffect(() => chart.mark(marks), [chart, marks]);
   if (!at || !list.length) return null;
   const more = chart.series().length - list.length;
   const right = at.px > chart.width / 2;
   const style = { [right ? "right" : "left"]: `${right ? chart.width - at.px + 14 : at.px + 14}px` };
   const steps = new Set(rows.flatMap(({ point }) => (point ? [point.step] : [])));
   const there = best && pointOf(best);
-  const head = there && axis.value === "step" ? `step ${count(there.step)}` : xText(there?.x ?? best?.at ?? at.x, axis.value, unitAt(chart.layout.xs, at.px));
+  const head =
+    there && axis.value === "step"
+      ? `step ${count(there.step)}`
+      : xText(there?.x ?? best?.at ?? at.x, axis.value, unitAt(chart.layout.xs, at.px));
   const text = (/** @type {number} */ value, /** @type {number} */ y) => numberTo(value, unitAt(chart.layout.ys, y));
   const raw = by > 0 && rows.some(({ each }) => each.series.group === null);
   return html`<div class="tooltip" style=${style} role="status">
     <div class="tooltip-head">${head}</div>
     <table>
-      ${raw && html`<thead><tr><th colspan="2"></th><th scope="col" class="num">smoothed</th><th scope="col" class="num">raw</th>${steps.size > 1 && html`<th scope="col" class="num">step</th>`}</tr></thead>`}
-      <tbody>${rows.map(({ each, point, value }) => {
-      const { series } = each;
-      const name = series.group ?? byId.value.get(/** @type {number} */ (series.id))?.name ?? "";
-      const k = nearest(series, each.at);
-      const span = (/** @type {import("./types.js").Values | null} */ low, /** @type {import("./types.js").Values | null} */ high) => (k < 0 || !low || !high ? "" : low[k] === high[k] ? text(low[k], each.y) : `${text(low[k], each.y)} – ${text(high[k], each.y)}`);
-      return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
-        <td><span class="swatch" style=${{ background: colour(series) }}></span></td>
-        <td class="tooltip-name"><bdi dir="ltr">${name}</bdi></td>
-        <td class="num">${point && !raw ? point.text : text(value, each.y)}</td>
-        ${raw ? html`<td class="num dim">${point ? point.text : span(series.rawMin, series.rawMax)}</td>` : series.lower && html`<td class="num dim">${span(series.lower, series.upper)}</td>`}
-        ${steps.size > 1 && html`<td class="num dim">${point ? count(point.step) : ""}</td>`}
-      </tr>`;
-    })}</tbody></table>
-    ${more > 0 && list.length >= MOST && html`<div class="tooltip-more">nearest ${list.length} of ${count(chart.series().length)}</div>`}
+      ${
+        raw &&
+        html`<thead>
+          <tr>
+            <th colspan="2"></th>
+            <th scope="col" class="num">smoothed</th>
+            <th scope="col" class="num">raw</th>
+            ${steps.size > 1 && html`<th scope="col" class="num">step</th>`}
+          </tr>
+        </thead>`
+      }
+      <tbody>
+        ${rows.map(({ each, point, value }) => {
+          const { series } = each;
+          const name = series.group ?? byId.value.get(/** @type {number} */ (series.id))?.name ?? "";
+          const k = nearest(series, each.at);
+          const span = (
+            /** @type {import("./types.js").Values | null} */ low,
+            /** @type {import("./types.js").Values | null} */ high,
+          ) =>
+            k < 0 || !low || !high
+              ? ""
+              : low[k] === high[k]
+                ? text(low[k], each.y)
+                : `${text(low[k], each.y)} – ${text(high[k], each.y)}`;
+          return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
+            <td><span class="swatch" style=${{ background: colour(series) }}></span></td>
+            <td class="tooltip-name"><bdi dir="ltr">${name}</bdi></td>
+            <td class="num">${point && !raw ? point.text : text(value, each.y)}</td>
+            ${
+              raw
+                ? html`<td class="num dim">${point ? point.text : span(series.rawMin, series.rawMax)}</td>`
+                : series.lower && html`<td class="num dim">${span(series.lower, series.upper)}</td>`
+            }
+            ${steps.size > 1 && html`<td class="num dim">${point ? count(point.step) : ""}</td>`}
+          </tr>`;
+        })}
+      </tbody>
+    </table>
+    ${
+      more > 0 &&
+      list.length >= MOST &&
+      html`<div class="tooltip-more">nearest ${list.length} of ${count(chart.series().length)}</div>`
+    }
   </div>`;
 }

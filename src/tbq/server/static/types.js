@@ -8,22 +8,25 @@
  *   health: any, hparams: Record<string, any>, colours: [string, string],
  * }} Run */
 
-/** What the server says of a tag; what its name means is there for scalars.
- * @typedef {{
- *   tag: string, kinds: Record<string, number>, rows: number, display_name?: string, description?: string,
- *   role?: "loss" | "score" | "setting" | "other", split?: "evaluation" | "training" | "", better?: "lower" | "higher" | null,
- * }} Tag */
+/**
+ * What the server says of a tag; what its name means is there for scalars. @typedef {{ tag: string, kinds:
+ * Record<string, number>, rows: number, display_name?: string, description?: string, role?: "loss" | "score" |
+ * "setting" | "other", split?: "evaluation" | "training" | "", better?: "lower" | "higher" | null, }} Tag
+ */
 
 /** @typedef {{ name: string, ids: number[], colours: [string, string] }} Group */
 
-/** Values as the server sent them: 32-bit floats if these are exact, otherwise 64-bit. @typedef {Float32Array | Float64Array} Values */
+/**
+ * Values as the server sent them: 32-bit floats if these are exact, otherwise 64-bit.
+ * @typedef {Float32Array | Float64Array} Values
+ */
 
-/** One curve as it came from the server: a value for each pixel column that has points.
- * @typedef {{
- *   key: string, id: number | null, group: string | null, n: number, runs: number, broken: number[], takeovers: number[],
- *   x: Float64Array, first: Values, last: Values, min: Values, max: Values,
- *   rawMin: Values | null, rawMax: Values | null, lower: Values | null, upper: Values | null,
- * }} Series */
+/**
+ * One curve as it came from the server: a value for each pixel column that has points. @typedef {{ key: string, id:
+ * number | null, group: string | null, n: number, runs: number, broken: number[], takeovers: number[], x:
+ * Float64Array, first: Values, last: Values, min: Values, max: Values, rawMin: Values | null, rawMax: Values | null,
+ * lower: Values | null, upper: Values | null, }} Series
+ */
 
 /** @typedef {{ low: number, high: number, width: number, series: Series[], bytes: number, points: number }} Curves */
 

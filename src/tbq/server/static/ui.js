@@ -32,11 +32,17 @@ export const useState = k.useState;
 export const signal = s.signal;
 /** @type {<T>(of: () => T) => { readonly value: T, peek(): T }} */
 export const computed = s.computed;
-/** @type {(run: () => void | (() => void)) => () => void} */
-export const effect = s.effect;
+/**
+ * Calls `run` with the values of `signals`, now and whenever one of them changes. Signals that `run` itself reads do
+ * not count: an effect depends on what it names, and on nothing else. Returns the function that ends it.
+ * @type {(signals: { readonly value: any }[], run: (...values: any[]) => void) => () => void}
+ */
+export const on = (signals, run) =>
+  s.effect(() => {
+    const values = signals.map((each) => each.value);
+    s.untracked(() => run(...values));
+  });
 /** @type {<T>(run: () => T) => T} */
 export const batch = s.batch;
-/** @type {<T>(run: () => T) => T} */
-export const untracked = s.untracked;
 /** @type {<T>(first: T) => Signal<T>} */
 export const useSignal = s.useSignal;

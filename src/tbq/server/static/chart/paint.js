@@ -5,16 +5,23 @@ import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 
 /** @typedef {import("../types.js").Series} Series */
 /** @typedef {{ ground: string, grid: string, axis: string, text: string, strong: string }} Ink */
-/** @typedef {{
- *   series: Series[], colour: (series: Series) => string, x: [number, number], y: [number, number], logX: boolean, logY: boolean,
- *   axis: string, ink: Ink, width: number, height: number, ratio: number, smoothed: boolean, thick?: boolean,
- * }} Picture */
-/** @typedef {{ left: number, right: number, top: number, bottom: number, xs: import("./scale.js").Scale, ys: import("./scale.js").Scale, raster: boolean }} Layout */
+/**
+ * @typedef {{ series: Series[], colour: (series: Series) => string, x: [number, number], y: [number, number], logX:
+ * boolean, logY: boolean, axis: string, ink: Ink, width: number, height: number, ratio: number, smoothed: boolean,
+ * thick?: boolean, }} Picture
+ */
+/**
+ * @typedef {{ left: number, right: number, top: number, bottom: number, xs: import("./scale.js").Scale, ys:
+ * import("./scale.js").Scale, raster: boolean }} Layout
+ */
 
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
 const STROKED = 40000; // columns that a canvas strokes in a frame; above it they are written into an image
 
-/** Where everything is. @param {Picture} p @param {CanvasRenderingContext2D} context @returns {Layout & { xt: any[], yt: any[] }} */
+/**
+ * Where everything is. @param {Picture} p @param {CanvasRenderingContext2D} context
+ * @returns {Layout & { xt: any[], yt: any[] }}
+ */
 export function layout(p, context) {
   const top = 8;
   const bottom = p.height - 22;
@@ -97,7 +104,10 @@ function stroked(context, p, l) {
   context.restore();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Series} each @param {(v: number) => number} toX @param {(v: number) => number} toY */
+/**
+ * @param {CanvasRenderingContext2D} context @param {Series} each @param {(v: number) => number} toX
+ * @param {(v: number) => number} toY
+ */
 export function trace(context, { x, first, last, min, max }, toX, toY) {
   context.beginPath();
   let begun = false;
@@ -105,7 +115,7 @@ export function trace(context, { x, first, last, min, max }, toX, toY) {
   let dotX = 0;
   let dotY = 0;
   for (let k = 0; k < x.length; k++) {
-    if (last[k] !== last[k]) continue;
+    if (Number.isNaN(last[k])) continue;
     const px = toX(x[k]);
     const py = toY(first[k]);
     if (begun) context.lineTo(px, py);
@@ -124,22 +134,28 @@ export function trace(context, { x, first, last, min, max }, toX, toY) {
   context.stroke();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {any} x @param {import("../types.js").Values} lower @param {import("../types.js").Values} upper @param {(v: number) => number} toX @param {(v: number) => number} toY */
+/**
+ * @param {CanvasRenderingContext2D} context @param {any} x @param {import("../types.js").Values} lower
+ * @param {import("../types.js").Values} upper @param {(v: number) => number} toX @param {(v: number) => number} toY
+ */
 function fill(context, x, lower, upper, toX, toY) {
   context.beginPath();
   const there = [];
-  for (let k = 0; k < x.length; k++) if (lower[k] === lower[k] && upper[k] === upper[k]) there.push(k);
+  for (let k = 0; k < x.length; k++) if (!Number.isNaN(lower[k]) && !Number.isNaN(upper[k])) there.push(k);
   for (const k of there) context.lineTo(toX(x[k]), toY(upper[k]));
   for (const k of there.reverse()) context.lineTo(toX(x[k]), toY(lower[k]));
   context.fill();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {any} x @param {import("../types.js").Values} min @param {import("../types.js").Values} max @param {(v: number) => number} toX @param {(v: number) => number} toY */
+/**
+ * @param {CanvasRenderingContext2D} context @param {any} x @param {import("../types.js").Values} min
+ * @param {import("../types.js").Values} max @param {(v: number) => number} toX @param {(v: number) => number} toY
+ */
 function envelope(context, x, min, max, toX, toY) {
   context.beginPath();
   let begun = false;
   for (let k = 0; k < x.length; k++) {
-    if (min[k] !== min[k]) continue;
+    if (Number.isNaN(min[k])) continue;
     const px = toX(x[k]);
     if (begun) context.lineTo(px, toY(min[k]));
     else context.moveTo(px, toY(min[k]));
@@ -164,18 +180,20 @@ function rastered(context, p, l) {
   const toY = toPixels(scaleY);
   /** @type {Map<any, Float64Array>} */
   const placed = new Map(); // most series share their columns
-  const pixels = (/** @type {Series} */ { x }) => {
-    let found = placed.get(x);
-    if (!found) placed.set(x, (found = Float64Array.from(x, toX)));
-    return found;
+  const pixelsOf = (/** @type {Series} */ { x }) => {
+    const pixels = placed.get(x) ?? Float64Array.from(x, toX);
+    placed.set(x, pixels);
+    return pixels;
   };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
   // The last series is in front, and what is in front is drawn first; lines are in front of bands.
-  for (let i = p.series.length - 1; i >= 0; i--) line(r, p.series[i], pixels(p.series[i]), scaleY, rgb(p.colour(p.series[i])), half, 1);
+  for (let i = p.series.length - 1; i >= 0; i--)
+    line(r, p.series[i], pixelsOf(p.series[i]), scaleY, rgb(p.colour(p.series[i])), half, 1);
   for (let i = p.series.length - 1; i >= 0; i--) {
     const each = p.series[i];
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, rgb(p.colour(each)), 0.18);
-    else if (p.smoothed && each.rawMin && each.rawMax) area(r, each.x, each.rawMin, each.rawMax, toX, toY, rgb(p.colour(each)), 0.3);
+    else if (p.smoothed && each.rawMin && each.rawMax)
+      area(r, each.x, each.rawMin, each.rawMax, toX, toY, rgb(p.colour(each)), 0.3);
   }
   intoImage(r, image, groundOf(high, p, l, y0));
   context.putImageData(image, x0, y0);
@@ -184,7 +202,8 @@ function rastered(context, p, l) {
 /** The ground and the grid, row by row: reading them back from the canvas would take longer than the curves.
  * @param {number} high @param {Picture} p @param {any} l @param {number} y0 */
 function groundOf(high, p, l, y0) {
-  const word = (/** @type {[number, number, number]} */ [red, green, blue]) => (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
+  const word = (/** @type {[number, number, number]} */ [red, green, blue]) =>
+    (0xff000000 | (blue << 16) | (green << 8) | red) >>> 0;
   const rows = new Uint32Array(high).fill(word(rgb(p.ink.ground)));
   const toY = toPixels(l.ys);
   const grid = word(rgb(p.ink.grid));
@@ -196,7 +215,10 @@ function groundOf(high, p, l, y0) {
   return rows;
 }
 
-/** Where NaN begins, and where a session took over. @param {CanvasRenderingContext2D} context @param {Picture} p @param {Layout} l */
+/**
+ * Where NaN begins, and where a session took over. @param {CanvasRenderingContext2D} context @param {Picture} p
+ * @param {Layout} l
+ */
 function marks(context, p, l) {
   const toX = toPixels(l.xs);
   const inside = (/** @type {number} */ x) => x >= l.left && x <= l.right;

@@ -4,15 +4,29 @@
 
 import { hasSlope, toPixels } from "./scale.js";
 
-/** Pixels are kept column by column, premultiplied; `from` and `to` are rows of each column that are known to be opaque.
- * @typedef {{ width: number, height: number, pixels: Uint32Array, from: Int32Array, to: Int32Array, left: number, right: number }} Raster */
+/**
+ * Pixels are kept column by column, premultiplied; `from` and `to` are rows of each column that are known to be
+ * opaque. @typedef {{ width: number, height: number, pixels: Uint32Array, from: Int32Array, to: Int32Array, left:
+ * number, right: number }} Raster
+ */
 
 /** An empty image of columns. @param {number} width @param {number} height @returns {Raster} */
 export function emptyRaster(width, height) {
-  return { width, height, pixels: new Uint32Array(width * height), from: new Int32Array(width), to: new Int32Array(width), left: 0, right: width };
+  return {
+    width,
+    height,
+    pixels: new Uint32Array(width * height),
+    from: new Int32Array(width),
+    to: new Int32Array(width),
+    left: 0,
+    right: width,
+  };
 }
 
-/** Columns into the rows of an image, with the ground under them. @param {Raster} r @param {ImageData} image @param {Uint32Array} ground the colour of each row */
+/**
+ * Columns into the rows of an image, with the ground under them. @param {Raster} r @param {ImageData} image
+ * @param {Uint32Array} ground the colour of each row
+ */
 export function intoImage({ width, height, pixels }, image, ground) {
   const rows = new Uint32Array(image.data.buffer);
   for (let y = 0; y < height; y++) {
@@ -23,23 +37,38 @@ export function intoImage({ width, height, pixels }, image, ground) {
       const rest = (255 - (front >>> 24)) / 255;
       if (rest === 0) rows[to] = front;
       else if (front === 0) rows[to] = below;
-      else rows[to] = 0xff000000 | (((front >> 16) & 255) + blue * rest) << 16 | (((front >> 8) & 255) + green * rest) << 8 | ((front & 255) + red * rest);
+      else
+        rows[to] =
+          0xff000000 |
+          ((((front >> 16) & 255) + blue * rest) << 16) |
+          ((((front >> 8) & 255) + green * rest) << 8) |
+          ((front & 255) + red * rest);
     }
   }
 }
 
-/** Put a colour under what is in a pixel. Everything is rounded down, so that no part is ever above the opacity.
- * @param {Uint32Array} pixels @param {number} at @param {number} red @param {number} green @param {number} blue @param {number} share */
+/**
+ * Put a colour under what is in a pixel. Everything is rounded down, so that no part is ever above the opacity.
+ * @param {Uint32Array} pixels @param {number} at @param {number} red @param {number} green @param {number} blue
+ * @param {number} share
+ */
 function under(pixels, at, red, green, blue, share) {
   const front = pixels[at];
   const opacity = front >>> 24;
   if (opacity === 255) return;
   const more = share * (255 - opacity);
   const part = more / 255;
-  pixels[at] = (opacity + more) << 24 | (((front >> 16) & 255) + blue * part) << 16 | (((front >> 8) & 255) + green * part) << 8 | ((front & 255) + red * part);
+  pixels[at] =
+    ((opacity + more) << 24) |
+    ((((front >> 16) & 255) + blue * part) << 16) |
+    ((((front >> 8) & 255) + green * part) << 8) |
+    ((front & 255) + red * part);
 }
 
-/** @param {Raster} r @param {number} column @param {number} high @param {number} low from top to bottom, in pixels @param {number} red @param {number} green @param {number} blue @param {number} alpha */
+/**
+ * @param {Raster} r @param {number} column @param {number} high @param {number} low from top to bottom, in pixels
+ * @param {number} red @param {number} green @param {number} blue @param {number} alpha
+ */
 function span(r, column, high, low, red, green, blue, alpha) {
   if (high < 0) high = 0;
   if (low > r.height) low = r.height;
@@ -76,9 +105,12 @@ function span(r, column, high, low, red, green, blue, alpha) {
   }
 }
 
-/** Draw one curve: the envelope of each column, joined from last to first.
- * @param {Raster} r @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels @param {import("./scale.js").Scale} scaleY
- * @param {[number, number, number]} colour @param {number} half half the line's width, in pixels @param {number} alpha */
+/**
+ * Draw one curve: the envelope of each column, joined from last to first. @param {Raster} r
+ * @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels
+ * @param {import("./scale.js").Scale} scaleY @param {[number, number, number]} colour
+ * @param {number} half half the line's width, in pixels @param {number} alpha
+ */
 export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, green, blue], half, alpha) {
   // A scale that is linear is written out here: a call for each of a million values is a fifth of the time.
   const toY = toPixels(scaleY);
@@ -89,11 +121,11 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
   let beforeY = NaN;
   for (let k = 0; k < x.length; k++) {
     const value = last[k];
-    if (value !== value) continue;
+    if (Number.isNaN(value)) continue;
     const px = pixels[k];
     const fy = log ? toY(first[k]) : fromY + (first[k] - lowY) * slopeY;
     const column = px | 0;
-    if (beforeX === beforeX && column - (beforeX | 0) > 1) {
+    if (!Number.isNaN(beforeX) && column - (beforeX | 0) > 1) {
       // Columns between two points: the straight line's part in each.
       const slope = (fy - beforeY) / (px - beforeX);
       const begin = Math.max((beforeX | 0) + 1, r.left);
@@ -114,7 +146,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
       high = log ? toY(max[k]) : fromY + (max[k] - lowY) * slopeY;
       low = log ? toY(min[k]) : fromY + (min[k] - lowY) * slopeY;
     }
-    if (beforeX === beforeX && column - (beforeX | 0) <= 1) {
+    if (!Number.isNaN(beforeX) && column - (beforeX | 0) <= 1) {
       // The step from the column before is drawn in this one, halfway, so that the curve is closed.
       const joint = (beforeY + fy) / 2;
       if (joint < high) high = joint;
@@ -126,24 +158,35 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
   }
 }
 
-/** Fill between two edges.
- * @param {Raster} r @param {Float64Array} x @param {import("../types.js").Values} lower @param {import("../types.js").Values} upper
- * @param {(v: number) => number} toX @param {(v: number) => number} toY @param {[number, number, number]} colour @param {number} alpha */
+/**
+ * Fill between two edges. @param {Raster} r @param {Float64Array} x @param {import("../types.js").Values} lower
+ * @param {import("../types.js").Values} upper @param {(v: number) => number} toX @param {(v: number) => number} toY
+ * @param {[number, number, number]} colour @param {number} alpha
+ */
 export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
   let bx = NaN;
   let bh = NaN;
   let bl = NaN;
   for (let k = 0; k < x.length; k++) {
-    if (upper[k] !== upper[k] || lower[k] !== lower[k]) continue;
+    if (Number.isNaN(upper[k]) || Number.isNaN(lower[k])) continue;
     const px = toX(x[k]);
     const high = toY(upper[k]);
     const low = toY(lower[k]);
     const column = px | 0;
-    const begin = bx === bx ? Math.max((bx | 0) + 1, r.left) : Math.max(column, r.left);
+    const begin = !Number.isNaN(bx) ? Math.max((bx | 0) + 1, r.left) : Math.max(column, r.left);
     for (let c = begin; c <= column && c < r.right; c++) {
-      const share = bx === bx && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
-      const t = share > 1 ? 1 : share;
-      span(r, c, bx === bx ? bh + (high - bh) * t : high, bx === bx ? bl + (low - bl) * t : low, red, green, blue, alpha);
+      const share = !Number.isNaN(bx) && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
+      const t = Math.min(share, 1);
+      span(
+        r,
+        c,
+        !Number.isNaN(bx) ? bh + (high - bh) * t : high,
+        !Number.isNaN(bx) ? bl + (low - bl) * t : low,
+        red,
+        green,
+        blue,
+        alpha,
+      );
     }
     bx = px;
     bh = high;

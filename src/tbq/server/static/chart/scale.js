@@ -4,7 +4,10 @@ import { compact, grouped, number } from "../format.js";
 
 /** @typedef {{ low: number, high: number, log: boolean, from: number, to: number }} Scale */
 
-/** A scale from a range of values to pixels. @param {number} low @param {number} high @param {boolean} log @param {number} from @param {number} to @returns {Scale} */
+/**
+ * A scale from a range of values to pixels. @param {number} low @param {number} high @param {boolean} log
+ * @param {number} from @param {number} to @returns {Scale}
+ */
 export function scale(low, high, log, from, to) {
   if (log && !(low > 0)) low = high > 0 ? Math.min(high / 1e4, 1e-3) : 1e-3;
   if (log && !(high > low)) high = low * 10;
@@ -12,8 +15,10 @@ export function scale(low, high, log, from, to) {
   return { low: Math.max(low, -Number.MAX_VALUE), high: Math.min(high, Number.MAX_VALUE), log, from, to };
 }
 
-/** Whether pixels are a multiple of values: the span of two finite numbers may be infinite, and the smallest have no inverse.
- * @param {number} slope pixels per value */
+/**
+ * Whether pixels are a multiple of values: the span of two finite numbers may be infinite, and the smallest have no
+ * inverse. @param {number} slope pixels per value
+ */
 export const hasSlope = (slope) => Number.isFinite(slope) && slope !== 0;
 
 /** @param {Scale} s @returns {(value: number) => number} */
@@ -52,7 +57,11 @@ export function ticks(s, most, kind) {
   const steps = kind === "relative" || kind === "wall" ? clockStep(rough) : niceStep(rough);
   const offset = kind === "wall" ? new Date(s.low * 1000).getTimezoneOffset() * 60 : 0;
   const list = [];
-  for (let n = Math.ceil((s.low - offset) / steps - 1e-9); n * steps <= s.high - offset + steps * 1e-9 && Number.isFinite(n * steps) && list.length < 50; n++) {
+  for (
+    let n = Math.ceil((s.low - offset) / steps - 1e-9);
+    n * steps <= s.high - offset + steps * 1e-9 && Number.isFinite(n * steps) && list.length < 50;
+    n++
+  ) {
     const at = n * steps + offset;
     list.push({ at, label: label(at, steps, kind) });
   }
@@ -68,13 +77,18 @@ function niceStep(rough) {
   return (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10) * power;
 }
 
-const CLOCK = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800];
+const CLOCK = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800,
+];
 /** @param {number} rough */
 function clockStep(rough) {
   return rough < 1 ? niceStep(rough) : (CLOCK.find((each) => each >= rough) ?? Math.ceil(rough / 604800) * 604800);
 }
 
-/** A tick in as few letters as tell it from its neighbours. @param {number} at @param {number} step between two ticks @param {string} kind */
+/**
+ * A tick in as few letters as tell it from its neighbours. @param {number} at @param {number} step between two ticks
+ * @param {string} kind
+ */
 export function label(at, step, kind) {
   const decimals = Math.min(Math.max(-Math.floor(Math.log10(step) + 1e-9), 0), 20);
   if (kind === "relative") return step < 1 ? `${at.toFixed(decimals)}s` : since(at, step);
@@ -91,7 +105,12 @@ export function label(at, step, kind) {
 function since(at, step) {
   let whole = Math.round(Math.abs(at));
   const parts = [];
-  for (const [size, letter] of /** @type {const} */ ([[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]])) {
+  for (const [size, letter] of /** @type {const} */ ([
+    [86400, "d"],
+    [3600, "h"],
+    [60, "m"],
+    [1, "s"],
+  ])) {
     const n = Math.floor(whole / size);
     whole -= n * size;
     if (n && (size * 60 > step || !parts.length)) parts.push(`${n}${letter}`);
@@ -121,7 +140,8 @@ function logTicks({ low, high }, most) {
       const at = digit * 10 ** power;
       if (at < low * 0.9999 || at > high * 1.0001 || !Number.isFinite(at)) continue;
       if (digit > 1 && (decades > 4 || every > 1)) continue;
-      const labelled = digit === 1 ? power % every === 0 : decades < 1.3 ? true : decades < 2.5 && (digit === 2 || digit === 5);
+      const labelled =
+        digit === 1 ? power % every === 0 : decades < 1.3 ? true : decades < 2.5 && (digit === 2 || digit === 5);
       list.push({ at, label: labelled ? logLabel(at) : "" });
     }
   return list;
@@ -130,5 +150,9 @@ function logTicks({ low, high }, most) {
 /** @param {number} at */
 function logLabel(at) {
   const size = Math.abs(at);
-  return size >= 1e5 ? compact(at) : size < 1e-3 ? number(at, 2).replace("e-0", "e-") : String(Number(at.toPrecision(3)));
+  return size >= 1e5
+    ? compact(at)
+    : size < 1e-3
+      ? number(at, 2).replace("e-0", "e-")
+      : String(Number(at.toPrecision(3)));
 }

@@ -26,17 +26,30 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
     const max = take("max") ?? min;
     points += each.points ?? 0;
     series.push({
-      key: each.ids ? `group ${each.group}` : String(each.id), id: each.id ?? null, group: each.ids ? each.group : null, n: each.points ?? 0, runs: each.ids?.length ?? 1,
-      broken: list(each.broken), takeovers: each.takeovers ?? [], x, min, max,
-      first: take("first") ?? min, last: take("last") ?? max,
-      rawMin: take("raw_min"), rawMax: take("raw_max"), lower: take("lower"), upper: take("upper"),
+      key: each.ids ? `group ${each.group}` : String(each.id),
+      id: each.id ?? null,
+      group: each.ids ? each.group : null,
+      n: each.points ?? 0,
+      runs: each.ids?.length ?? 1,
+      broken: list(each.broken),
+      takeovers: each.takeovers ?? [],
+      x,
+      min,
+      max,
+      first: take("first") ?? min,
+      last: take("last") ?? max,
+      rawMin: take("raw_min"),
+      rawMax: take("raw_max"),
+      lower: take("lower"),
+      upper: take("upper"),
     });
   });
   return { low, high, width, series, bytes, points };
 }
 
 /** @param {any} value one number, several, or none @returns {number[]} */
-const list = (value) => (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "number" && Number.isFinite(each));
+const list = (value) =>
+  (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "number" && Number.isFinite(each));
 
 /** @param {any} column @param {number} begin @param {number} end @returns {import("../types.js").Values | null} */
 function part(column, begin, end) {
@@ -70,13 +83,17 @@ export function extent({ series }, low, high, trim, log) {
   if (!(least <= most)) return null;
   if (trim && sample.length > 8) {
     const order = Float64Array.from(sample.filter((v) => Number.isFinite(v) && (!log || v > 0))).sort();
-    const share = (/** @type {number} */ q) => order[Math.min(order.length - 1, Math.max(0, Math.round(q * (order.length - 1))))];
+    const share = (/** @type {number} */ q) =>
+      order[Math.min(order.length - 1, Math.max(0, Math.round(q * (order.length - 1))))];
     [least, most] = [share(0.01), share(0.99)];
   }
   return [least, most];
 }
 
-/** Series share their columns: what was searched last is most often what is asked next. @type {{ all: any, x: number, at: number }} */
+/**
+ * Series share their columns: what was searched last is most often what is asked next.
+ * @type {{ all: any, x: number, at: number }}
+ */
 let found = { all: null, x: NaN, at: 0 };
 
 /** The first column at x or after it, else the last. @param {ArrayLike<number>} all @param {number} x */
@@ -127,14 +144,30 @@ export function withEdges(curves, whole) {
       if (after >= 0) made[made.length - 1] = outer[after];
       return made;
     };
-    const f = (/** @type {"first" | "last" | "min" | "max" | "rawMin" | "rawMax" | "lower" | "upper"} */ name) => joined(each[name], other[name]);
-    return { ...each, x: joined(each.x, other.x), first: f("first"), last: f("last"), min: f("min"), max: f("max"), rawMin: f("rawMin"), rawMax: f("rawMax"), lower: f("lower"), upper: f("upper") };
+    const f = (/** @type {"first" | "last" | "min" | "max" | "rawMin" | "rawMax" | "lower" | "upper"} */ name) =>
+      joined(each[name], other[name]);
+    return {
+      ...each,
+      x: joined(each.x, other.x),
+      first: f("first"),
+      last: f("last"),
+      min: f("min"),
+      max: f("max"),
+      rawMin: f("rawMin"),
+      rawMax: f("rawMax"),
+      lower: f("lower"),
+      upper: f("upper"),
+    };
   });
   return { ...curves, series };
 }
 
-/** The column nearest to an end of the range, outside of it, that has a point. @param {Series} series @param {number} at @param {number} way */
+/**
+ * The column nearest to an end of the range, outside of it, that has a point. @param {Series} series
+ * @param {number} at @param {number} way
+ */
 function beside({ x, last }, at, way) {
-  for (let k = way < 0 ? x.length - 1 : 0; k >= 0 && k < x.length; k += way) if ((way < 0 ? x[k] < at : x[k] > at) && last[k] === last[k]) return k;
+  for (let k = way < 0 ? x.length - 1 : 0; k >= 0 && k < x.length; k += way)
+    if ((way < 0 ? x[k] < at : x[k] > at) && !Number.isNaN(last[k])) return k;
   return -1;
 }

@@ -26,7 +26,14 @@ export function svgOf(p, title, nameOf) {
   const names = p.series.slice(0, MOST_NAMES);
   const legend = 18 * names.length + (p.series.length > MOST_NAMES ? 18 : 0);
   const head = 28;
-  const root = node("svg", { xmlns: NAMESPACE, viewBox: `0 0 ${p.width} ${p.height + head + legend + 8}`, width: p.width, height: p.height + head + legend + 8, "font-family": "system-ui, sans-serif", "font-size": 11 });
+  const root = node("svg", {
+    xmlns: NAMESPACE,
+    viewBox: `0 0 ${p.width} ${p.height + head + legend + 8}`,
+    width: p.width,
+    height: p.height + head + legend + 8,
+    "font-family": "system-ui, sans-serif",
+    "font-size": 11,
+  });
   root.append(node("rect", { width: "100%", height: "100%", fill: p.ink.ground }));
   root.append(node("text", { x: 12, y: 19, "font-size": 13, "font-weight": 600, fill: p.ink.strong }, title));
   const body = node("g", { transform: `translate(0 ${head})` });
@@ -38,15 +45,40 @@ export function svgOf(p, title, nameOf) {
     body.append(node("line", { x1: l.left, x2: l.right, y1: y, y2: y, stroke: p.ink.grid }));
     body.append(node("text", { x: l.left - 7, y: y + 4, "text-anchor": "end", fill: p.ink.text }, label));
   }
-  for (const { at, label } of l.xt) if (label) body.append(node("text", { x: short(toX(at)), y: l.bottom + 16, "text-anchor": "middle", fill: p.ink.text }, label));
+  for (const { at, label } of l.xt)
+    if (label)
+      body.append(
+        node("text", { x: short(toX(at)), y: l.bottom + 16, "text-anchor": "middle", fill: p.ink.text }, label),
+      );
   body.append(node("line", { x1: l.left, x2: l.right, y1: l.bottom, y2: l.bottom, stroke: p.ink.axis }));
-  const inside = node("svg", { x: l.left, y: l.top - 4, width: l.right - l.left + 4, height: l.bottom - l.top + 6, viewBox: `${l.left} ${l.top - 4} ${l.right - l.left + 4} ${l.bottom - l.top + 6}` });
+  const inside = node("svg", {
+    x: l.left,
+    y: l.top - 4,
+    width: l.right - l.left + 4,
+    height: l.bottom - l.top + 6,
+    viewBox: `${l.left} ${l.top - 4} ${l.right - l.left + 4} ${l.bottom - l.top + 6}`,
+  });
   for (const each of p.series) {
     const colour = p.colour(each);
-    if (each.lower && each.upper) inside.append(node("path", { d: areaPath(each.x, each.lower, each.upper, toX, toY), fill: colour, "fill-opacity": 0.18 }));
-    else if (p.smoothed && each.rawMin && each.rawMax) inside.append(node("path", { d: areaPath(each.x, each.rawMin, each.rawMax, toX, toY), fill: colour, "fill-opacity": 0.3 }));
+    if (each.lower && each.upper)
+      inside.append(
+        node("path", { d: areaPath(each.x, each.lower, each.upper, toX, toY), fill: colour, "fill-opacity": 0.18 }),
+      );
+    else if (p.smoothed && each.rawMin && each.rawMax)
+      inside.append(
+        node("path", { d: areaPath(each.x, each.rawMin, each.rawMax, toX, toY), fill: colour, "fill-opacity": 0.3 }),
+      );
   }
-  for (const each of p.series) inside.append(node("path", { d: linePath(each, toX, toY), fill: "none", stroke: p.colour(each), "stroke-width": 1.5, "stroke-linejoin": "round" }));
+  for (const each of p.series)
+    inside.append(
+      node("path", {
+        d: linePath(each, toX, toY),
+        fill: "none",
+        stroke: p.colour(each),
+        "stroke-width": 1.5,
+        "stroke-linejoin": "round",
+      }),
+    );
   body.append(inside);
   root.append(body);
   names.forEach((each, i) => {
@@ -54,7 +86,14 @@ export function svgOf(p, title, nameOf) {
     root.append(node("rect", { x: 12, y: y - 8, width: 14, height: 3, fill: p.colour(each) }));
     root.append(node("text", { x: 32, y: y - 3, fill: p.ink.text }, nameOf(each)));
   });
-  if (p.series.length > MOST_NAMES) root.append(node("text", { x: 32, y: head + p.height + 11 + 18 * names.length, fill: p.ink.text }, `and ${p.series.length - MOST_NAMES} more`));
+  if (p.series.length > MOST_NAMES)
+    root.append(
+      node(
+        "text",
+        { x: 32, y: head + p.height + 11 + 18 * names.length, fill: p.ink.text },
+        `and ${p.series.length - MOST_NAMES} more`,
+      ),
+    );
   return new XMLSerializer().serializeToString(root);
 }
 
@@ -70,7 +109,10 @@ function linePath({ x, first, last, min, max }, toX, toY) {
   return parts.join("");
 }
 
-/** @param {any} x @param {import("../types.js").Values} lower @param {import("../types.js").Values} upper @param {(v: number) => number} toX @param {(v: number) => number} toY */
+/**
+ * @param {any} x @param {import("../types.js").Values} lower @param {import("../types.js").Values} upper
+ * @param {(v: number) => number} toX @param {(v: number) => number} toY
+ */
 function areaPath(x, lower, upper, toX, toY) {
   const up = [];
   const down = [];
@@ -82,7 +124,10 @@ function areaPath(x, lower, upper, toX, toY) {
   return up.length ? `M${up.join("L")}L${down.reverse().join("L")}Z` : "";
 }
 
-/** @param {Picture} p @param {string} title @param {(series: import("../types.js").Series) => string} nameOf @returns {Promise<Blob>} */
+/**
+ * @param {Picture} p @param {string} title @param {(series: import("../types.js").Series) => string} nameOf
+ * @returns {Promise<Blob>}
+ */
 export function pngOf(p, title, nameOf) {
   const chart = document.createElement("canvas");
   paint(chart, { ...p, ratio: 2 });
@@ -110,5 +155,7 @@ export function pngOf(p, title, nameOf) {
     context.fillText(nameOf(each), 32, y - 3, p.width - 44);
   });
   if (more > 0) context.fillText(`and ${more} more`, 32, head + p.height + 11 + 18 * names.length);
-  return new Promise((resolve, reject) => sheet.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png"));
+  return new Promise((resolve, reject) =>
+    sheet.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("no picture"))), "image/png"),
+  );
 }

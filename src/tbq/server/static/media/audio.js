@@ -10,7 +10,9 @@ import { stepAt, RunLabel } from "./parts.js";
 
 /** @param {{ tag: string, list: any[] }} props */
 export function Audio({ tag, list }) {
-  return html`<div class="media-grid">${list.map((each) => html`<${Clip} key=${each.id} tag=${tag} each=${each} />`)}</div>`;
+  return html`<div class="media-grid">
+    ${list.map((each) => html`<${Clip} key=${each.id} tag=${tag} each=${each} />`)}
+  </div>`;
 }
 
 /** @param {any} props */
@@ -29,7 +31,7 @@ function Clip({ tag, each }) {
     const { min, max } = data.columns;
     context.clearRect(0, 0, node.width, node.height);
     const audio = player.current;
-    const played = audio && audio.duration ? (audio.currentTime / audio.duration) * node.width : 0;
+    const played = audio?.duration ? (audio.currentTime / audio.duration) * node.width : 0;
     const space = node.width / min.length;
     context.fillStyle = tint;
     for (let k = 0; k < min.length; k++) {
@@ -40,14 +42,26 @@ function Clip({ tag, each }) {
     }
   };
   useEffect(draw, [data, tint, dark.value]);
+  const clips = each.counts?.[stepAt(each.steps)];
   const seek = (/** @type {MouseEvent} */ event) => {
     const audio = player.current;
     const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
     if (audio && data) audio.currentTime = ((event.clientX - box.left) / box.width) * data.header.seconds;
   };
-  return html`<div class="card media-card"><${RunLabel} run=${each.run}>step ${count(step)}<//>
-    <canvas ref=${canvas} class="wave" width="720" height="128" role="img" aria-label=${`Waveform of ${tag}`} onClick=${seek}></canvas>
+  return html`<div class="card media-card">
+    <${RunLabel} run=${each.run}>step ${count(step)}<//>
+    <canvas
+      ref=${canvas} class="wave" width="720" height="128" role="img" aria-label=${`Waveform of ${tag}`}
+      onClick=${seek}
+    ></canvas>
     ${error && html`<p class="dim">${error}</p>`}
-    <audio ref=${player} controls preload="none" src=${link("audio", params)} onTimeUpdate=${draw} aria-label=${`${tag}, ${each.run.name}`}></audio>
-    <div class="dim">${data ? `${number(data.header.seconds, 3)} s · ${count(data.header.rate)} Hz` : ""} ${each.counts?.[stepAt(each.steps)] > 1 ? `· first of ${each.counts[stepAt(each.steps)]}` : ""}</div></div>`;
+    <audio
+      ref=${player} controls preload="none" src=${link("audio", params)} onTimeUpdate=${draw}
+      aria-label=${`${tag}, ${each.run.name}`}
+    ></audio>
+    <div class="dim">
+      ${data && `${number(data.header.seconds, 3)} s · ${count(data.header.rate)} Hz`}
+      ${clips > 1 && ` · first of ${clips}`}
+    </div>
+  </div>`;
 }

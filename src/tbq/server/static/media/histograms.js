@@ -15,8 +15,23 @@ const mode = signal("ridges");
 
 /** @param {{ tag: string, list: any[] }} props */
 export function Histograms({ tag, list }) {
-  return html`<div class="images-tools" role="group" aria-label="Drawn as">${[["ridges", "Ridges"], ["heat", "Heat map"]].map(([name, label]) => html`<button type="button" key=${name} class="chip" aria-pressed=${mode.value === name} onClick=${() => (mode.value = name)}>${label}</button>`)}</div>
-    <div class="media-grid">${list.map((each) => html`<${Histogram} key=${each.id} tag=${tag} each=${each} />`)}</div>`;
+  return html`
+    <div class="images-tools" role="group" aria-label="Drawn as">
+      ${[
+        ["ridges", "Ridges"],
+        ["heat", "Heat map"],
+      ].map(
+        ([name, label]) =>
+          html`<button
+            type="button" key=${name} class="chip" aria-pressed=${mode.value === name}
+            onClick=${() => (mode.value = name)}
+          >
+            ${label}
+          </button>`,
+      )}
+    </div>
+    <div class="media-grid">${list.map((each) => html`<${Histogram} key=${each.id} tag=${tag} each=${each} />`)}</div>
+  `;
 }
 
 /** @param {any} props */
@@ -28,7 +43,8 @@ function Histogram({ tag, each }) {
   useEffect(() => {
     const node = canvas.current;
     if (!node || !data) return undefined;
-    const draw = () => (mode.value === "ridges" ? ridges : heat)(node, { ...data.columns, names: stepNames(data.columns.steps) }, tint);
+    const draw = () =>
+      (mode.value === "ridges" ? ridges : heat)(node, { ...data.columns, names: stepNames(data.columns.steps) }, tint);
     draw();
     const sized = new ResizeObserver(draw);
     sized.observe(node);
@@ -43,24 +59,42 @@ function Histogram({ tag, each }) {
     const share = (event.clientX - box.left - LEFT) / (box.width - LEFT - 12);
     const down = (event.clientY - box.top - 8) / (box.height - 30);
     const bin = Math.floor((mode.value === "ridges" ? share : 1 - down) * bins);
-    const row = mode.value === "ridges" ? Math.round(Math.min(1, Math.max(0, (down - 0.3) / 0.7)) * (steps.length - 1)) : Math.floor(share * steps.length);
+    const row =
+      mode.value === "ridges"
+        ? Math.round(Math.min(1, Math.max(0, (down - 0.3) / 0.7)) * (steps.length - 1))
+        : Math.floor(share * steps.length);
     if (bin < 0 || bin >= bins || row < 0 || row >= steps.length) return setTip("");
-    setTip(`step ${count(steps[row])} · ${number(edges[bin])} to ${number(edges[bin + 1])} · ${compact(counts[row * bins + bin])}`);
+    const values = `${number(edges[bin])} to ${number(edges[bin + 1])}`;
+    setTip(`step ${count(steps[row])} · ${values} · ${compact(counts[row * bins + bin])}`);
   };
-  return html`<div class="card media-card"><${RunLabel} run=${each.run}>${tip || (data ? `${count(data.header.total ?? data.columns.steps.length)} steps` : "")}<//>
+  return html`<div class="card media-card">
+    <${RunLabel} run=${each.run}>
+      ${tip || (data ? `${count(data.header.total ?? data.columns.steps.length)} steps` : "")}
+    <//>
     ${error && html`<p class="failed">${error}</p>`}
-    <canvas ref=${canvas} class="histogram" role="img" aria-label=${`Histograms of ${tag}, ${each.run.name}`} data-rows=${data?.columns.steps.length} onMouseMove=${point} onMouseLeave=${() => setTip("")}></canvas>
-    ${data?.header.merged > 1 && html`<div class="dim">Each row is the sum of ${count(data.header.merged)} steps.</div>`}</div>`;
+    <canvas
+      ref=${canvas} class="histogram" role="img" aria-label=${`Histograms of ${tag}, ${each.run.name}`}
+      data-rows=${data?.columns.steps.length} onMouseMove=${point} onMouseLeave=${() => setTip("")}
+    ></canvas>
+    ${
+      data?.header.merged > 1 && html`<div class="dim">Each row is the sum of ${count(data.header.merged)} steps.</div>`
+    }
+  </div>`;
 }
 
 const LEFT = 44;
 
-/** Steps in few letters, unless some of them would then read alike. @param {ArrayLike<number | string>} list @returns {string[]} */
+/**
+ * Steps in few letters, unless some of them would then read alike. @param {ArrayLike<number | string>} list
+ * @returns {string[]}
+ */
 function stepNames(list) {
   const steps = stepsOf(Array.from(list));
   const short = steps.map((step) => compact(Number(step)));
   // The first digits are those of all; the line above the picture has the whole number.
-  return new Set(short).size === short.length ? short : steps.map((step) => (count(step).length > 8 ? `…${count(step).slice(-6)}` : count(step)));
+  return new Set(short).size === short.length
+    ? short
+    : steps.map((step) => (count(step).length > 8 ? `…${count(step).slice(-6)}` : count(step)));
 }
 
 /** @param {HTMLCanvasElement} canvas */
@@ -88,7 +122,8 @@ function ridges(canvas, { steps, names, edges, counts }, tint) {
   const x = scale(edges[0], edges[bins], false, LEFT, right);
   const toX = toPixels(x);
   const [r, g, b] = rgb(tint);
-  const yOf = (/** @type {number} */ row) => (steps.length > 1 ? 8 + lift + ((bottom - 8 - lift) * row) / (steps.length - 1) : bottom);
+  const yOf = (/** @type {number} */ row) =>
+    steps.length > 1 ? 8 + lift + ((bottom - 8 - lift) * row) / (steps.length - 1) : bottom;
   // The oldest step is at the back, as if the stack were seen from above.
   const every = Math.max(1, Math.ceil(steps.length / 60));
   for (let row = 0; row < steps.length; row++) {
@@ -96,10 +131,15 @@ function ridges(canvas, { steps, names, edges, counts }, tint) {
     const base = yOf(row);
     context.beginPath();
     context.moveTo(toX(edges[0]), base);
-    for (let k = 0; k < bins; k++) context.lineTo((toX(edges[k]) + toX(edges[k + 1])) / 2, base - (most ? (counts[row * bins + k] / most) * lift : 0));
+    for (let k = 0; k < bins; k++)
+      context.lineTo(
+        (toX(edges[k]) + toX(edges[k + 1])) / 2,
+        base - (most ? (counts[row * bins + k] / most) * lift : 0),
+      );
     context.lineTo(toX(edges[bins]), base);
     const share = steps.length > 1 ? row / (steps.length - 1) : 1;
-    const mix = (/** @type {number} */ v, /** @type {number} */ ground) => Math.round(ground + (v - ground) * (0.25 + 0.6 * share));
+    const mix = (/** @type {number} */ v, /** @type {number} */ ground) =>
+      Math.round(ground + (v - ground) * (0.25 + 0.6 * share));
     const [gr, gg, gb] = rgb(ink.ground);
     context.fillStyle = `rgb(${mix(r, gr)} ${mix(g, gg)} ${mix(b, gb)})`;
     context.fill();
@@ -117,7 +157,10 @@ function ridges(canvas, { steps, names, edges, counts }, tint) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {any[]} list @param {(v: number) => number} toX @param {number} bottom @param {any} ink */
+/**
+ * @param {CanvasRenderingContext2D} context @param {any[]} list @param {(v: number) => number} toX
+ * @param {number} bottom @param {any} ink
+ */
 function axis(context, list, toX, bottom, ink) {
   context.fillStyle = ink.text;
   context.textAlign = "center";
@@ -142,7 +185,12 @@ function heat(canvas, { steps, names, edges, counts, quantiles }, tint) {
       const share = most ? counts[row * bins + k] / most : 0;
       if (!share) continue;
       context.globalAlpha = 0.08 + 0.92 * Math.sqrt(share);
-      context.fillRect(LEFT + row * wide, toY(edges[k + 1]), Math.max(1, wide + 0.3), toY(edges[k]) - toY(edges[k + 1]) + 0.3);
+      context.fillRect(
+        LEFT + row * wide,
+        toY(edges[k + 1]),
+        Math.max(1, wide + 0.3),
+        toY(edges[k]) - toY(edges[k + 1]) + 0.3,
+      );
     }
   }
   context.globalAlpha = 1;
@@ -151,14 +199,18 @@ function heat(canvas, { steps, names, edges, counts, quantiles }, tint) {
   context.lineWidth = 1;
   if (levels % 2) {
     context.beginPath();
-    for (let row = 0; row < steps.length; row++) context.lineTo(LEFT + (row + 0.5) * wide, toY(quantiles[row * levels + (levels - 1) / 2]));
+    for (let row = 0; row < steps.length; row++)
+      context.lineTo(LEFT + (row + 0.5) * wide, toY(quantiles[row * levels + (levels - 1) / 2]));
     context.stroke();
   }
   context.fillStyle = ink.text;
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const { at, label } of ticks(y, Math.floor((bottom - 8) / 36), "value")) context.fillText(label, LEFT - 8, toY(at));
+  for (const { at, label } of ticks(y, Math.floor((bottom - 8) / 36), "value"))
+    context.fillText(label, LEFT - 8, toY(at));
   const shown = Math.min(steps.length, Math.max(2, Math.floor((right - LEFT) / 80)));
-  const marks = Array.from({ length: shown }, (_, i) => Math.round((i * (steps.length - 1)) / Math.max(1, shown - 1))).map((row) => ({ at: row, label: names[row] }));
+  const marks = Array.from({ length: shown }, (_, i) =>
+    Math.round((i * (steps.length - 1)) / Math.max(1, shown - 1)),
+  ).map((row) => ({ at: row, label: names[row] }));
   axis(context, marks, (row) => LEFT + (row + 0.5) * wide, bottom, ink);
 }

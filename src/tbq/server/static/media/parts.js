@@ -4,16 +4,23 @@ import { html } from "../ui.js";
 import { colourOf } from "../runs.js";
 import { mediaStep } from "../state.js";
 
-/** The place of the step that a run shows: the last one up to the slider's, else its first. @param {import("../steps.js").Step[]} list */
+/**
+ * The place of the step that a run shows: the last one up to the slider's, else its first.
+ * @param {import("../steps.js").Step[]} list
+ */
 export function stepAt(list) {
   if (!list.length) return -1;
   const wanted = mediaStep.value;
   if (wanted === null) return list.length - 1;
   const at = list.findLastIndex((step) => step <= wanted);
-  return at < 0 ? 0 : at;
+  return Math.max(at, 0);
 }
 
 /** The name of a run with its colour, above a card. @param {any} props */
 export function RunLabel({ run, children }) {
-  return html`<div class="run-label"><span class="swatch dot" style=${{ background: colourOf(run.id) }}></span><span class="run-name" title=${run.name}><bdi dir="ltr">${run.name}</bdi></span><span class="dim">${children}</span></div>`;
+  return html`<div class="run-label">
+    <span class="swatch dot" style=${{ background: colourOf(run.id) }}></span>
+    <span class="run-name" title=${run.name}><bdi dir="ltr">${run.name}</bdi></span>
+    <span class="dim">${children}</span>
+  </div>`;
 }
