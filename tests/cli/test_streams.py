@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full or a file name, and outputs that cannot be: told early, and in words."""
+"""Standard streams that are closed, full or a file name, and impossible outputs: reported early and clearly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FULL = pytest.mark.skipif(
 
 
 def shell(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """`command` with `tbq` standing for this one, and the arguments as $1, $2, …"""
+    """Run `command` in a shell with this `tbq`, and the arguments as $1, $2, …"""
     script = command.replace("tbq", f"'{sys.executable}' -m tbq")
     done = subprocess.run(
         ["sh", "-c", script, "sh", *map(str, arguments)],
@@ -134,7 +134,7 @@ def test_errors_have_one_style(tbq: Run, args: list[str], says: str, tmp_path: P
     ["", "threading.Thread(target=lambda: (threading.main_thread().join(), print('thread'))).start()"],
 )
 def test_what_others_do_at_the_end_is_done(thread: str) -> None:
-    """The process ends at once, but not before that."""
+    """The process ends immediately afterwards, but not before."""
     code = f"""
 import atexit, sys, threading
 atexit.register(print, "exit function")

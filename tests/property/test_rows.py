@@ -1,4 +1,4 @@
-"""Small tables are handled without Arrow's functions: the same rows come out as with them."""
+"""Small tables are handled without Arrow's functions, with the same result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CELLS = st.lists(st.tuples(NAMES, st.one_of(st.none(), st.floats(allow_nan=False
 
 
 def both(monkeypatch: pytest.MonkeyPatch, call: Any) -> tuple[Any, Any]:
-    """What a call gives in Python, and by Arrow."""
+    """The result of a call in Python, and with Arrow."""
     results = []
     for few in (1 << 16, 0):
         with monkeypatch.context() as patch:

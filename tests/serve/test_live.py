@@ -1,4 +1,4 @@
-"""A page that is open while the log changes: restarts, runs that go and come back, errors of the disk, many readers."""
+"""A page that is open while the log changes: restarts, runs that disappear and return, disk errors, many readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from served import Asked
 import tbq
 from tbq.server.state import Change, LiveLog
 
-# Writers that begin where others were.
+# Writers that begin at steps that already exist.
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 
 
@@ -27,7 +27,7 @@ def write(path: Path, values: list[float], first: int = 0, tag: str = "loss") ->
 
 
 def looked(asked: Asked) -> None:
-    """Look until what is on the disk now has been seen."""
+    """Check until everything on the disk has been read."""
     for _ in range(3):
         asked.log.look()
         time.sleep(0.02)
