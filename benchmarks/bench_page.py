@@ -1,4 +1,4 @@
-"""The page in Chromium: from the start to drawn curves, zoom, hover, wire, heap; beside TensorBoard's page."""
+"""The page in Chromium: time to drawn curves, zoom, hover, bytes, heap; compared with TensorBoard's page."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 TAG = "loss/train"
 LONGEST = 240.0  # seconds that TensorBoard's page may take
-#: Everything was read, the chart shows all of that and nothing newer is on its way, and it is on the canvas.
+#: Everything was read, the chart shows all of it, nothing newer is pending, and the canvas is drawn.
 _DRAWN = """(tag) => {
     const c = globalThis.tbq?.charts.get(tag), server = globalThis.tbq?.runs.server.value;
     return c && server && server.loaded && !server.left && c.curves && c.layout && !c.stale && !c.flying && !c.frame
         && c.version === server.version && c.curves.series.length === 1000;
 }"""
-#: The share of the pixels of the chart that are not ground: curves cover much of it.
+#: The share of the chart's pixels that are not background: curves cover much of it.
 _COVERED = """(tag) => {
     const { base, layout } = tbq.charts.get(tag);
     const { left, top, right, bottom } = layout;
@@ -240,12 +240,12 @@ def _table(bench: Bench, browser: Any) -> None:
 
 
 def _tensorboard(browser: Any, path: Path) -> tuple[float, str]:
-    """Seconds from the start of TensorBoard until its page shows the curves of all runs, and what was done for it.
+    """Seconds from the start of TensorBoard until its page shows the curves of all runs, and how it got there.
 
-    Its server answers before it has read everything, and its page does not ask again by itself: so it is opened when
-    everything is there. Of more than 40 runs it draws none until they are chosen: so its first check box, which
-    chooses all, is clicked at once. Its canvas cannot be read: curves are there when the picture of the card has their
-    colours, and it is done when two pictures in a row are the same.
+    Its server answers before it has read everything, and its page does not reload by itself, so the page is opened when
+    everything has been read. With more than 40 runs it draws none until they are selected, so the benchmark clicks its
+    first check box, which selects all. Its canvas cannot be read: curves are drawn when the picture of the card has
+    their colours, and complete when two pictures in a row are the same.
     """
     import tbq
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SCREENS = Path(os.environ.get("TBQ_SCREENS", Path(__file__).parents[2] / "build" / "screens"))
 
-# Tab: words that its page must show, in whatever frame.
+# Tab: words that its page must show, in any frame.
 TABS = {
     "timeseries": "exact",
     "scalars": "train",
@@ -54,7 +54,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[boards.Board]:
 
 
 class Page:
-    """A tab of the browser, and what went wrong in it."""
+    """A browser tab, and its errors."""
 
     def __init__(self, browser: Any) -> None:
         self.page = browser.new_page(viewport={"width": 1400, "height": 900})

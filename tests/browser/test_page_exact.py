@@ -1,4 +1,4 @@
-"""Numbers on the page are those of the log: 64-bit floats, steps past 2^53, smoothed values, links, long texts."""
+"""The page's numbers are those of the log: 64-bit floats, steps past 2^53, smoothed values, links, long texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and texts of a log are text, whatever they contain; and axe finds nothing to complain of."""
+"""Names and texts of a log are text, whatever they contain; and axe finds no accessibility problems."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_texts_that_would_take_for_ever(tmp_path: Any, tab: Tab) -> None:
 
 
 def test_no_cell_of_a_csv_file_is_a_formula(demo: str, tab: Tab, tmp_path: Path) -> None:
-    """The page writes a text as tbq's own files have it with csv_safe, whatever it is."""
+    """The page writes every text as tbq does with csv_safe."""
     tab.open(demo)
     texts = [
         "=1+1",

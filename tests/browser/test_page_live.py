@@ -50,7 +50,7 @@ def test_a_page_follows_a_writer(tmp_path: Path, tab: Tab, tabs: Any) -> None:
 
 
 def test_the_cursor_stays_at_its_run(tmp_path: Path, tab: Tab) -> None:
-    """Runs that come before it do not put another one under the keys."""
+    """New runs above the selected one do not move the selection."""
     for run in ("m", "n"):
         with tbq.SummaryWriter(tmp_path / "log" / run) as writer:
             writer.add_scalar("loss", 1.0, 0)
@@ -115,7 +115,7 @@ def _port() -> int:
 
 
 def test_another_server_at_the_same_version(tmp_path: Path, tab: Tab) -> None:
-    """What is shown is of the server that answers: its numbers, its runs, its filter."""
+    """The page shows the data of the current server: its numbers, its runs, its filter."""
     flags = ("--port", str(_port()))
 
     def write(values: dict[str, float]) -> None:
@@ -144,7 +144,7 @@ def test_another_server_at_the_same_version(tmp_path: Path, tab: Tab) -> None:
 
 
 def test_images_and_texts_of_a_run_that_is_written_anew(tmp_path: Path, tab: Tab) -> None:
-    """At the same step, with the same time, in a file of the same name: the page shows what is there."""
+    """At the same step, with the same time, in a file of the same name: the page shows the current content."""
     path = tmp_path / "runs" / "a"
 
     def write(shade: int) -> None:

@@ -91,7 +91,7 @@ def test_smoothing_and_axes_of_a_report(report: Path, tabs: Any) -> None:
 
 
 def test_a_report_on_paper(report: Path, tabs: Any) -> None:
-    """Colours stay, charts are sharp, and nothing of the screen is left."""
+    """Colours stay, charts are sharp, and nothing that is only for the screen is printed."""
     tab = tabs(offline=True)
     tab.page.goto(report.as_uri())
     tab.drawn("val/loss")

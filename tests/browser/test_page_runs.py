@@ -84,7 +84,7 @@ def test_a_filter_that_leaves_nothing_says_how_it_was_read(demo: str, tab: Tab) 
 
 
 def test_a_name_with_a_sign_of_sql_is_found(tmp_path: Path, tab: Tab) -> None:
-    """Words that names have are about names, whatever they mean in SQL; a condition of several words is one."""
+    """Words of names filter by name, even if they are valid SQL; a condition of several words stays a condition."""
     for name in ("lr=0.5", "lr=0.7", "shuffle=true"):
         with tbq.SummaryWriter(tmp_path / name) as writer:
             writer.add_scalar("lr", 0.5 if name == "lr=0.7" else 0.25, 0)

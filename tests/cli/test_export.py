@@ -1,4 +1,4 @@
-"""`tbq export`, `ls` and `tags` as their users run them: output, words, exit codes."""
+"""`tbq export`, `ls` and `tags` as users run them: output, messages, exit codes."""
 
 import csv
 import io
@@ -165,7 +165,7 @@ def test_a_closed_pipe_is_no_error(logdir: Path) -> None:
 def test_ctrl_c_ends_quietly_with_130(logdir: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    # Nobody reads the pipe, so the command waits for it: that is where the signal finds it.
+    # Nothing reads the pipe, so the command waits for it when the signal arrives.
     with subprocess.Popen(
         [sys.executable, "-m", "tbq", "export", str(logdir), "--format", "csv", "-o", str(pipe)],
         stderr=subprocess.PIPE,
@@ -290,7 +290,7 @@ def test_the_bar_draws_bytes_files_and_rate(
     from tbq import progress
 
     with progress.progress_bar() as none:
-        assert none is None  # stderr is no terminal here
+        assert none is None  # stderr is not a terminal here
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")

@@ -1,4 +1,4 @@
-"""`tbq sync` as a command: what it says, exit codes, and `--watch` until it is stopped."""
+"""`tbq sync` as a command: its messages, exit codes, and `--watch` until it is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tbq board` beside `tensorboard`: the same program, the same page; every route of every dashboard must agree."""
+"""`tbq board` compared with `tensorboard`: the same program and page; every route of every dashboard must agree."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def both(logdir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
 
 
 def same(both: tuple[Board, Board], path: str, data: Any = None, **query: Any) -> Any:
-    """The answer, which both give."""
+    """The answer, which must be the same from both."""
     theirs, ours = (board.get(path, data, **query) for board in both)
     assert ours == theirs
     return ours

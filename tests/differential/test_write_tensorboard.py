@@ -10,7 +10,7 @@ import wave
 import numpy as np
 import pytest
 
-# TensorBoard's readers without TensorFlow, also where that is installed: it takes seconds to import.
+# TensorBoard's readers without TensorFlow, even if that is installed: it takes seconds to import.
 sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
 
 import ml_dtypes  # noqa: E402
@@ -83,7 +83,7 @@ def test_tensors_of_every_dtype(tmp_path, dtype, shape):
     proto = event.tensor_proto
     assert [dim.size for dim in proto.tensor_shape.dim] == list(array.shape)
     unreadable = {"uint32": (22, "uint32_val"), "uint64": (23, "uint64_val"), "bfloat16": (14, "half_val")}
-    if dtype.name in unreadable:  # TensorBoard's decoder knows these not at all
+    if dtype.name in unreadable:  # TensorBoard's decoder does not know these
         number, field = unreadable[dtype.name]
         bits = array.reshape(-1).view(np.uint16) if dtype.name == "bfloat16" else array.reshape(-1)
         assert (proto.dtype, list(getattr(proto, field))) == (number, bits.tolist())

@@ -29,7 +29,7 @@ PARTS = (
     "diagnosis",
     "compat", "tensorboard", "server", "lake", "live",
 )  # fmt: skip
-#: What they show runs until somebody stops it; tests of their own start it.
+#: Their examples run until they are interrupted; other tests start them.
 UNTIL_INTERRUPTED = ("tbq.tensorboard", "tbq.server", "tbq.dashboard")
 MODULES = [
     "tbq." + path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
@@ -69,11 +69,11 @@ def test_examples(name: str, names: dict[str, Any]) -> None:
     assert done.failed == 0
 
 
-#: What a log gives that is not in `tbq` itself.
+#: Returned types that are not in `tbq` itself.
 TABLES = (AudioTable, HistogramTable, HparamTable, SummaryTable, TagTable, TensorTable)
 GIVEN = (*TABLES, Histogram, Mesh, LogDataset)
 CLASSES = (*(item for item in (getattr(tbq, name) for name in tbq.__all__) if inspect.isclass(item)), *GIVEN)
-#: Methods that Arrow explains: they give what its own datasets do.
+#: Methods that Arrow documents: they behave as in its own datasets.
 OF_ARROW = {"get_fragments", "join", "join_asof", "replace_schema", "sort_by"}
 
 

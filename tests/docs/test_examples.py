@@ -20,7 +20,7 @@ import tbq
 import tbq.results
 
 PACKAGES = ("diagnosis", "results", "rewriting", "write")
-# What an example needs that not every environment has; tests/interop installs it and runs these too.
+# Packages that an example needs and not every environment has; tests/interop installs them and runs these too.
 NEEDS = {"add_figure": "matplotlib"}
 
 

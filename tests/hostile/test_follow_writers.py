@@ -1,5 +1,5 @@
-"""Real writers in processes of their own that log at full speed, die and start again while a follower polls: nothing is
-lost, and nothing comes twice."""
+"""Real writers in their own processes log at full speed, die and restart while a follower polls: nothing is
+lost, and nothing is delivered twice."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def collect(
     go: Path,
     rows: Counter[tuple[object, ...]],
 ) -> Counter[tuple[object, ...]]:
-    """Poll until all writers have ended: `rows`, those of all updates, less what was retracted."""
+    """Poll until all writers have ended. `rows`: the rows of all updates without the retracted ones."""
     updates = 0
     while True:
         ended = all(process.poll() is not None for process in processes)

@@ -1,4 +1,4 @@
-"""An output that a signal or a kill ends: nothing of it is left, or the next one clears it away, and only that."""
+"""An output that a signal or a kill interrupts: nothing is left, or the next output removes only that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tbq.export import output
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such signals")
 
-# Each begins an output, says so in the middle of it, and waits there.
+# Each begins an output, reports when it is in the middle of it, and waits there.
 WAYS = {
     "csv": "from tbq.export import output\nwith output('out/a.csv') as stream:\n    stream.write(b'half'); stop()",
     "replacing": (

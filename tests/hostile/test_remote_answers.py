@@ -1,4 +1,4 @@
-"""Answers that go wrong for one object: it is that file's problem, it is asked for again, and the others are read."""
+"""Failing answers for one object: a problem of that file, tried again later, and the other files are read."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_a_store_whose_etags_are_not_checksums(bucket: Bucket, monkeypatch: pyte
 def test_large_objects_without_proof_are_compared_in_time(
     etags: bool, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing says that an object has changed further up: it is found when the object rests."""
+    """Nothing reports that an object changed before its old end: it is noticed once the object stops growing."""
     monkeypatch.setattr(mirror, "_SMALL", 0)
     monkeypatch.setattr(mirror, "_SETTLED", 1e12)
     web.etags = etags
@@ -366,7 +366,7 @@ NAMES = [f"events.out.tfevents.{number}.host" for number in (9, 10, 100, 2, 11)]
 def test_files_are_ordered_by_the_names_of_their_objects(
     restarts: Any, store_of: str, tmp_path: Path, bucket: Bucket, web: Web
 ) -> None:
-    """More files than there are digits, which come in another order than that of their names."""
+    """More than ten files, in another order than that of their names."""
     root = tmp_path / "log"
     names = [f"events.out.tfevents.{number}.h#%?" for number in (9, 10, 100, 2, 11, 1, 30, 3, 20, 21, 22, 4)]
     remote = bucket.url("order") if store_of == "bucket" else f"{web.url}/order"
@@ -427,7 +427,7 @@ def of_a(table: tbq.Table) -> int:
 
 WHOLE = events(20)
 DATE = "Mon, 02 Jan 2023 00:00:00 GMT"
-#: What a server says and sends of its one file, by the method; and whether the file can be read.
+#: What a server claims and sends for its one file, by method; and whether the file can be read.
 LIES = {
     "no length for HEAD": (raw("200 OK", Last_Modified=DATE), None, True),
     "no bytes for HEAD": (raw("200 OK", Content_Length=0, Last_Modified=DATE), None, True),

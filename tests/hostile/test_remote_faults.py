@@ -63,7 +63,7 @@ def test_an_object_that_is_replaced_after_the_listing(bucket: Bucket) -> None:
 def test_an_object_that_is_replaced_while_its_pieces_are_read(
     bucket: Bucket, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No file is made of two versions."""
+    """A file never mixes two versions."""
     from tbq.source import fetch
 
     monkeypatch.setattr(fetch, "PIECE", 200)
@@ -278,7 +278,7 @@ def test_a_process_that_is_killed_while_it_fetches(
     assert bucket.count() == {"list": 1, **({"get": 40 - there} if there < 40 else {})}
     assert [entry.name for entry in (tmp_path / "cache").iterdir()] == [
         "objects"
-    ]  # nothing of the dead one is left
+    ]  # the dead process left nothing
 
 
 def test_a_damaged_copy_is_fetched_again(bucket: Bucket, tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_odd_names_of_objects(bucket: Bucket) -> None:
 
 
 def test_odd_names_on_a_web_server(tmp_path: Path) -> None:
-    """Letters that mean something in a URL: each run is found, and is read from its own file."""
+    """Characters with a meaning in URLs: each run is found, and read from its own file."""
     names = ["a b", "p%20q", "p q", "%", "%2F", "h#x", "q?m", "x*y", "a&amp;b", "ü☃", "a+b", "k=v"]
     if os.name == "nt":
         names = [name for name in names if not set(name) & set("?*")]

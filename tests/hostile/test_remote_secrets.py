@@ -1,4 +1,4 @@
-"""A password, a token or a secret option reaches its own server, and no text, table, file or other server."""
+"""A password, a token or a secret option reaches only its own server, never a text, table, file or other server."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def events(count: int) -> bytes:
 
 @pytest.fixture
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
-    """A server with two runs, which wants the password."""
+    """A server with two runs that requires the password."""
     monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))
     with scripted() as server:
         for run in "ab":

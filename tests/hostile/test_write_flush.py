@@ -48,7 +48,7 @@ def whole_steps(path):
 
 @pytest.mark.parametrize(("size", "times"), [(4 << 20, 60), (16 << 20, 20)])
 def test_flush_waits_for_what_the_flusher_took_already(tmp_path, size, times):
-    """A large tensor is taken out of memory at once; `flush` comes at any moment while it is copied and written."""
+    """A large tensor leaves the buffer at once; `flush` is called at any moment while it is copied and written."""
     rng = random.Random(1)
     tensor = np.zeros(size, np.uint8)
     with tbq.SummaryWriter(tmp_path, flush_secs=3600) as writer:

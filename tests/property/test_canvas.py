@@ -1,4 +1,4 @@
-"""Every column's least and largest value has a dot, whatever is drawn; a chart is as large as it was asked to be."""
+"""Every column's smallest and largest value has a dot, whatever is drawn; a chart has the requested size."""
 
 from __future__ import annotations
 

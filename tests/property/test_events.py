@@ -98,7 +98,7 @@ def test_rows_are_those_that_protobuf_sees(payloads: list[bytes], folder: Path) 
     assert not decoded.files[0].faults
 
 
-# Each: two events that begin alike and whose only number lies elsewhere than it seems.
+# Each: two events that begin alike, but have their only number in different places.
 TWINS = {
     "step behind the summary": lambda step, x: ef.event(
         ef.summary(ef.float_field(2, x) + ef.bytes_field(1, "a")),
@@ -213,7 +213,7 @@ def test_metadata_may_stand_on_any_event_of_the_run(folder: Path) -> None:
         ]
     assert (
         decode_bytes(ef.event_file(logged(0, 99)), folder).rows == []
-    )  # a tensor that nobody called a scalar
+    )  # a tensor that is not marked as a scalar
 
 
 def test_an_integer_past_two_to_the_53_is_rounded_and_counted(folder: Path) -> None:

@@ -161,7 +161,7 @@ def test_limits(log: tbq.LogDir, everything: pa.Table, tree: Any, count: int, si
 
 
 def _quiet(tree: Any) -> bool:
-    """Leave out what is told of as a name that is nowhere: warnings are errors here, and tested elsewhere."""
+    """Ignore warnings about names that do not exist: warnings are errors here, and tested elsewhere."""
     if tree[0] in ("and", "or", "not"):
         return all(_quiet(each) for each in tree[1:] if each is not None)
     texts = [tree[2]] if isinstance(tree[2], str) else tree[2] if isinstance(tree[2], list) else []

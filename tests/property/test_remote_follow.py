@@ -1,4 +1,4 @@
-"""Whatever happens to the objects of a bucket: readers and followers have what `tbq.open` gives on a directory with the
+"""Whatever happens to the objects of a bucket: readers and followers have the rows of a directory with the
 same bytes, and fetch nothing twice; also if servers fail for single objects, once they answer again."""
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def test_a_bucket_is_read_as_a_directory(
 
 
 STATUSES = ["403 Forbidden", "404 Not Found", "500 Oops", "400 Bad Request", "503 Slow Down"]
-#: for each look, which of the requests for objects fail, and how
+#: for each check, which requests for objects fail, and how
 FAULTS = st.lists(
     st.none() | st.tuples(st.integers(0, 3), st.sampled_from(STATUSES)), min_size=3, max_size=12
 )

@@ -1,4 +1,4 @@
-"""What the page is told of a log: each number is that of the tables."""
+"""The answers to the page: each number equals that of the tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from served import Asked, unpack
 import tbq
 from tbq.table.smooth import ema
 
-# What a log says of its restarts, and groups of runs without one, is no news here.
+# Warnings about restarts, and about runs without a group, are tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 
 
@@ -292,7 +292,7 @@ def test_many_curves_are_packed(tmp_path: Path) -> None:
 
 
 def test_no_run_at_all(asked: Asked) -> None:
-    """Who hides every run asks for none; nothing would be all."""
+    """Hiding every run selects no run; an empty selection would mean all."""
     header, columns = asked.frame("curves", tag="val/loss", runs="-", width=50)
     assert header["series"] == [] and not len(columns["first"])
     header, _ = asked.frame("curves", tag="val/loss", runs="-", group="hparam.lr", x="tag:lr", log="x")

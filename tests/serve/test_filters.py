@@ -1,4 +1,4 @@
-"""Filters: DuckDB's parser says what is a condition; a condition computes something and leaves nothing behind."""
+"""Filters: DuckDB's parser decides what is a condition; a condition has no side effects."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_filter_leaves_nothing_in_its_process(few: Asked, text: str) -> None:
 
 @pytest.mark.long
 def test_slow_filters_of_closed_pages_are_ended(few: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each would take an hour, and is let: these end since their pages have gone, those that wait among them."""
+    """Each would take an hour within its limits: they end because their pages are closed, even those that wait."""
     monkeypatch.setattr(importlib.import_module("tbq.server.sql.filters"), "_SECONDS", 3600.0)
     app = make_app(few.log, Guard("127.0.0.1", None))
     running = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Whatever a browser asks and whatever a log holds: an answer that is data or a clear error, and nothing leaks."""
+"""Whatever a browser requests and a log contains: the answer is data or a clear error, and nothing leaks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Asked:
 
 
 def checked(asked: Asked, path: str, **params: Any) -> Any:
-    """The answer, which is valid JSON or a valid frame whatever it is."""
+    """The answer, which must be valid JSON or a valid frame."""
     reply = asked.answer(path, **params)
     assert reply.status in (200, 400, 404, 413, 429)
     root = str(asked.log.follower.discovery.paths[0])
@@ -272,7 +272,7 @@ SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>a
     ],
 )
 def test_images_that_may_run_something(tmp_path: Path, data: bytes, kind: str) -> None:
-    """SVG is shown, in a sandbox of its own; what browsers would read as a page is a file to keep."""
+    """SVG is shown, in a sandbox; anything that a browser would render as a page is a download."""
     image = ef.bytes_field(
         4, ef.int_field(1, 9) + ef.int_field(2, 9) + ef.int_field(3, 3) + ef.bytes_field(4, data)
     )

@@ -281,7 +281,7 @@ def test_packed_curves_travel_small(asked: Asked) -> None:
 
 
 def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The query would take years, and the watchdog lets it: this ends since the browser has gone."""
+    """The query would take years, and the watchdog allows it: it ends because the browser disconnects."""
     monkeypatch.setattr(importlib.import_module("tbq.server.http.app"), "Job", lambda: Job(3600))
     app = make_app(asked.log, Guard("127.0.0.1", None))
     body = b'{"query": "select count(*) from range(100000000000000) a, range(1000000) b"}'

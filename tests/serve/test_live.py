@@ -1,4 +1,4 @@
-"""A page that is open while the log changes: restarts, runs that go and come back, errors of the disk, many readers."""
+"""A page that is open while the log changes: restarts, runs that disappear and return, disk errors, many readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from served import Asked
 import tbq
 from tbq.server.live_log import Change, LiveLog
 
-# Writers that begin where others were.
+# Writers that begin at steps that already exist.
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 
 

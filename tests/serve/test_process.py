@@ -1,4 +1,4 @@
-"""`tbq serve` as a program: its address, its port, its end; pages that come and go."""
+"""`tbq serve` as a program: its address, its port, its end; pages that open and close."""
 
 from __future__ import annotations
 

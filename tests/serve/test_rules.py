@@ -26,7 +26,7 @@ TAGS: dict[str, list[str | None]] = json.loads((RULES / "tags.json").read_text("
 
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page's modules, as node takes them."""
+    """The page's modules, run by node."""
     folder = tmp_path_factory.mktemp("page")
     shutil.copytree(Path(tbq.__file__).parent / "server" / "static", folder / "static")
     (folder / "package.json").write_text('{"type": "module"}')
@@ -50,7 +50,7 @@ def node_test(modules: Path, cases: Path, name: str = "order.test.mjs") -> None:
 
 
 def test_patterns_of_names_fit_as_in_python(modules: Path, tmp_path: Path) -> None:
-    """In any number of stars, of letters beyond U+FFFF and of signs of regular expressions."""
+    """With any number of stars, characters beyond U+FFFF and special characters of regular expressions."""
     chance = random.Random(5)
     signs = [*"aBb01.-_()$^+|\\[]{}/=*? \n", "é", "😀"]
     names = sorted({"".join(chance.choices(signs, k=chance.randint(1, 8))) for _ in range(200)})
@@ -84,7 +84,7 @@ def test_the_page_sorts_names_by_the_same_rule(modules: Path) -> None:
 
 
 def test_the_page_sorts_any_names_by_the_same_rule(modules: Path, tmp_path: Path) -> None:
-    """Names out of the parts that matter, sorted by Python, in one table for node."""
+    """Names of the parts that matter, sorted by Python, in one table for node."""
     tables: dict[str, list[str]] = {}
     part = st.sampled_from(
         [

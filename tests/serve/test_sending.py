@@ -1,4 +1,4 @@
-"""Clients that take nothing, and work that takes memory: the server holds little of either, and not for long."""
+"""Clients that read nothing, and work that takes memory: the server holds little of either, and not for long."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_long_file_is_made_part_by_part_and_is_the_same(
 
 
 def test_clients_that_do_not_read_hold_a_part_each(long: Asked) -> None:
-    """The connection takes nothing after the first parts: nothing more of the file is made."""
+    """The client reads nothing after the first parts: the rest of the file is not made."""
     made: list[int] = []
 
     def parts() -> Iterator[bytes]:
@@ -150,7 +150,7 @@ def test_a_client_that_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it took of memory is given back by that; the findings are those of this process."""
+    """Its memory is freed with the process; the findings are the same as in this process."""
     asked = Asked(demo)
     here = Checkup(asked.log)
     here.examine()
@@ -167,7 +167,7 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
 
 
 def test_a_check_whose_process_ends_says_what_ended(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody asked a query."""
+    """No query was sent."""
     asked = Asked(demo)
     checkup = asked.log.checkup
     monkeypatch.setattr(importlib.import_module("tbq.server.sql.worker_pool").sys, "executable", "/bin/false")
@@ -178,7 +178,7 @@ def test_a_check_whose_process_ends_says_what_ended(demo: Path, monkeypatch: pyt
 
 
 def test_the_end_of_a_process_does_not_concern_the_next_question() -> None:
-    """A process that kept much memory is ended after its answer; a filter asks two questions in one job."""
+    """A process that keeps much memory is ended after its answer; a filter runs two queries in one job."""
     job, wanted = Job(60), {"call": "tables", "seconds": 60, "memory": 10**10}
     for _ in range(2):
         child = Worker()

@@ -1,4 +1,4 @@
-"""A wrong argument is a UsageError, which is a ValueError too, that names the argument and what it takes."""
+"""A wrong argument raises a UsageError, also a ValueError, that names the argument and what it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program `tbq board`: its flags, what it refuses, and logs that come, grow and go while it serves them."""
+"""`tbq board`: its flags, what it refuses, and logs that appear, grow and disappear while it serves them."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_flags_reach_the_page(tmp_path: Path) -> None:
 
 
 def test_samples(tmp_path: Path) -> None:
-    """Of 5,000 points the page gets 1,000, the highest among them; all of them if it is asked to."""
+    """Of 5,000 points the page gets 1,000, including the highest; all of them on request."""
     values = [float(step % 7) for step in range(5000)]
     values[1234] = 1e6
     payloads = [ef.version(), *(ef.scalar("loss", step, value) for step, value in enumerate(values))]
@@ -235,7 +235,7 @@ def test_it_ends_when_it_is_told_to(tmp_path: Path, number: int) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 def test_it_ends_while_it_reads_and_answers(tmp_path: Path) -> None:
-    """Wherever its threads are; they once came back to a Python that was gone, and aborted the process."""
+    """Wherever its threads are: they once returned after Python had ended, and aborted the process."""
     payloads = [ef.scalar(f"tag{i % 5}", i, i) for i in range(2000)]
     data = ef.event_file([ef.version()]) + ef.event_file(payloads) * 100
     for number in range(4):

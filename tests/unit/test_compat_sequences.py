@@ -1,4 +1,4 @@
-"""What EventAccumulator gives in place of lists behaves as lists do, and converts as arrays do."""
+"""The sequences of EventAccumulator behave like lists, and convert like arrays."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def write(folder: Path, values: list[float], tag: str = "loss", first: int = 0) 
     return path
 
 
-# Values that are not finite pass through, and count for nothing.
+# Values that are not finite pass through, but are never the extremes.
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=60), st.integers(0, 70))
 def test_fewer_points_keep_the_extremes_and_the_last(values: list[float], most: int) -> None:
     count = len(values)
@@ -321,7 +321,7 @@ ODD_PLUGINS = ("scalars", "histograms", "images", "audio", "text", "hparams", "m
 def test_a_tag_whose_metadata_is_odd_does_not_hide_the_others(
     tmp_path: Path, plugin: str, data_class: int
 ) -> None:
-    """Metadata may say of any value that it is of any plugin and class; the dashboards must go on without it."""
+    """Metadata may claim any plugin and class for any value; the dashboards must work without it."""
     from protolog import event, header, number, scalar, tensor_value
     from protolog import write as write_log
 

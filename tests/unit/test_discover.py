@@ -99,7 +99,7 @@ def test_every_directory_once(tmp_path_factory: pytest.TempPathFactory, pairs: l
     found = discover(root / "runs").runs
     real = [os.path.realpath(run.path) for run in found]
     assert len(set(real)) == len(real)
-    # What can be reached is there: below the top, or by links, but never by one to a directory that it lies in.
+    # All reachable directories are listed: below the top, or through links, except links to a directory above.
     inside = {
         start: [n for n in range(6) if places[start] in (places[n], *places[n].parents)] for start in range(6)
     }

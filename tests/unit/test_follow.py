@@ -1,4 +1,4 @@
-"""`tbq.follow`: what it waits for, what it says of runs and problems, and the ways to use it."""
+"""`tbq.follow`: what it waits for, what it reports about runs and problems, and the ways to use it."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ def test_a_file_that_may_be_read_later(tmp_path: Path) -> None:
 
 
 def test_what_was_stopped_goes_on() -> None:
-    """A callback that fails is like Ctrl-C: nothing that was read is lost, and the rest comes with the next poll."""
+    """A failing callback is like Ctrl-C: nothing that was read is lost, and the next poll returns the rest."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[tbq.LogDir, tbq.LogDir]:
-    """The sample log, and the lake of it."""
+    """The sample log and its lake."""
     root = tmp_path_factory.mktemp("lake")
     tbq.demo(root / "runs")
     tbq.lake.sync(root / "runs", root / "lake")
@@ -149,7 +149,7 @@ def _overwrite(table: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("rewrite", [_update, _overwrite])
 def test_a_sync_of_what_others_wrote(tmp_path: Path, rewrite: Callable[[Path], None]) -> None:
-    """deltalake and polars have views of text, which their files say."""
+    """deltalake and polars write string views, and their files declare them."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     tbq.demo(log)
     tbq.lake.sync(log, lake)
@@ -179,7 +179,7 @@ def test_data_files_are_sorted_and_have_statistics(tmp_path: Path) -> None:
 
 
 def test_a_data_file_ends_where_a_run_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that files have runs of their own, and what is read of several need not be sorted."""
+    """Data files do not share runs, so that rows of several files need not be sorted."""
     make_log(tmp_path / "log", 7)
     for most in (100, 25):  # more than a run has, and less
         monkeypatch.setattr("tbq.lake.datafiles.MOST_ROWS", most)
@@ -218,7 +218,7 @@ def test_selections(tmp_path: Path) -> None:
 
 
 def test_a_selection_of_a_run_with_restarts(tmp_path: Path) -> None:
-    """Tags that are not selected hide nothing of those that are, and are not counted."""
+    """Tags that are not selected do not hide rows of selected tags, and are not counted."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     log.mkdir()
     first, second = log / "events.out.tfevents.1.h", log / "events.out.tfevents.2.h"
@@ -249,7 +249,7 @@ def test_a_selection_of_a_run_with_restarts(tmp_path: Path) -> None:
     with second.open("ab") as file:
         file.write(scalars("acc", range(30, 40), 500) + scalars("loss", range(4, 9), 500))
     check()
-    # Another tag begins anew: nothing of its earlier rows is left.
+    # Another tag starts over: none of its earlier rows is left.
     (log / "events.out.tfevents.3.h").write_bytes(
         ef.record(ef.version(900.0)) + scalars("acc", range(2), 900) + scalars("loss", range(6, 8), 900)
     )
@@ -276,7 +276,7 @@ def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
 
 
 def test_files_that_another_sync_is_about_to_commit_stay(tmp_path: Path) -> None:
-    """Even without any retention: they are not its rubbish before an hour has passed."""
+    """Even with retention 0: they stay for an hour, because another sync may commit them."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log, 2)
     tbq.lake.sync(log, lake)
@@ -298,7 +298,7 @@ def test_files_that_another_sync_is_about_to_commit_stay(tmp_path: Path) -> None
 def test_another_sync_commits_while_files_are_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Deleting is a commit too: the other one wins, and nobody hears of it. Other failures are told in words."""
+    """Deleting is a commit too: a concurrent commit wins silently. Other failures raise a readable error."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log, 2)
     tbq.lake.sync(log, lake)
@@ -351,7 +351,7 @@ def test_a_sync_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_rows_that_were_made_by_other_rules_are_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if the sync that does it is stopped in between."""
+    """Also if the sync is stopped in between."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     for run in "abc":
         (log / run).mkdir(parents=True)
@@ -427,7 +427,7 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
 def test_a_lake_belongs_to_one_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Any
 ) -> None:
-    """However a directory is named: the same words mean another one elsewhere, and are refused there."""
+    """A relative path means another directory elsewhere, and is refused there."""
     lake = tmp_path / "lake"
     for number, place in enumerate(("a[1]", "b")):
         folder = tmp_path / place / "runs" / "a[b]"
@@ -448,7 +448,7 @@ def test_a_lake_belongs_to_one_directory(
 
 
 def outcome(ask: Callable[[], Any], path: Path) -> Any:
-    """What a question gives: rows, or an error in words that name no path."""
+    """The result of a query: rows, or an error without paths."""
     try:
         return ask()
     except TbqError as failure:
@@ -457,7 +457,7 @@ def outcome(ask: Callable[[], Any], path: Path) -> Any:
 
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 def test_tags_that_restarts_left_nothing_of(tmp_path: Path) -> None:
-    """A log knows them still: its tables are empty, and so are those of its lake, also after it has grown."""
+    """The log still lists them with empty tables, and so does its lake, also after growth."""
     log, lake = tmp_path / "log", tmp_path / "lake"
 
     def write(path: Path, wall: float, tags: dict[str, range]) -> None:
@@ -498,7 +498,7 @@ def test_tags_that_restarts_left_nothing_of(tmp_path: Path) -> None:
 
 
 def test_an_item_that_is_a_name_takes_that_alone(tmp_path: Path) -> None:
-    """Whichever comes first, the tag of that name or others that the pattern matches; and once it is gone."""
+    """Whether the tag of that name comes first or other matching tags; and after it is gone."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     items = ["loss[0]", "note"]
 
@@ -536,7 +536,7 @@ def test_an_item_that_is_a_name_takes_that_alone(tmp_path: Path) -> None:
 
 
 def test_a_scan_knows_names_of_later_groups(tmp_path: Path) -> None:
-    """A log is scanned a few runs at a time; a tag of the last one may be called like the pattern."""
+    """A log is scanned a few runs at a time; only the last run may have a tag that equals the pattern."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     for run in ("a", "b"):
         (log / run).mkdir(parents=True)

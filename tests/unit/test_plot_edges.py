@@ -189,7 +189,7 @@ def test_sizes_in_messages_are_as_they_were_given(log: tbq.LogDir) -> None:
 
 
 def test_pgf_defines_what_it_uses(log: tbq.LogDir, tmp_path: Path) -> None:
-    """A document that loads pgf has all other commands."""
+    """A document that loads pgf defines all other commands."""
     log.write_plot(tmp_path / "a.pgf", tag="train/loss", log_y=True, title="\"a\" 'b' --c ``d")
     made = (tmp_path / "a.pgf").read_text()
     assert r"\mathdefault{" in made and r"\def\mathdefault#1{#1}" in made

@@ -1,4 +1,4 @@
-"""What `tbq watch` shows, as plain data: states of runs, filters, sorting, pages, zoom."""
+"""The model of `tbq watch`, as plain data: states of runs, filters, sorting, pages, zoom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that cannot be right: the error names them, and the file stays valid."""
+"""Invalid arguments: the error names them, and the file stays valid."""
 
 from __future__ import annotations
 

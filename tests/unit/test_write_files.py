@@ -142,7 +142,7 @@ def test_last_step_of_a_large_or_damaged_file(tmp_path):
 
 
 def test_what_is_not_an_event_file_is_not_continued(tmp_path):
-    """The rule of readers is that of the writer: marks that profilers and SageMaker leave are not event files."""
+    """The writer follows the readers' rule: marker files of profilers and SageMaker are not event files."""
     for name in ("events.out.tfevents.1.h.sagemaker-uploaded", "events.out.tfevents.1.h.profile-empty"):
         (tmp_path / name).touch()
     assert existing.event_files(str(tmp_path)) == []

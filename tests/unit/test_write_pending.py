@@ -23,7 +23,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def logged(events):
-    """What a file has, in order: (tag, step, number)."""
+    """The contents of a file, in order: (tag, step, number)."""
     return [
         (value.tag, event.step, value.simple_value if value.HasField("simple_value") else None)
         for event in events
@@ -33,7 +33,7 @@ def logged(events):
 
 @st.composite
 def programs(draw):
-    """Calls of a writer, and in between which of the late values arrive, and who looks."""
+    """Calls of a writer and, in between, which late values arrive and who polls."""
     return draw(
         st.lists(
             st.one_of(

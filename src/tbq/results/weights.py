@@ -88,7 +88,8 @@ def weight_elements(
 
     Takes the same arguments as `weights`. Rows are computed on use, so `weight_elements(path).write("weights.csv")`
     needs little memory at any size. `index` is the position in C order: `numpy.unravel_index` gives the place
-    on each axis.
+    on each
+    axis.
 
     >>> import numpy as np
     >>> weight_elements({"dense.bias": np.array([0.5, 2.0])}).to_arrow().to_pylist()[1]
