@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tbq.kinds.histograms import Histogram, HistogramTable
     from tbq.kinds.hparams import HparamTable
     from tbq.kinds.meshes import Mesh
-    from tbq.kinds.tags import TagTable
+    from tbq.kinds.overview import TagTable
     from tbq.kinds.tensors import TensorTable
     from tbq.plot.options import PlotSelected
     from tbq.problems import Problem
@@ -607,7 +607,7 @@ class LogDir:
         '█▃▂▁▁▁▁▁'
         """
         from tbq.arguments import whole
-        from tbq.plot.sparks import sparklines
+        from tbq.table.sparks import sparklines
 
         return sparklines(
             self._reader.given(reading), tag, run, whole("width", width, least=1, most=1000), steps, reading

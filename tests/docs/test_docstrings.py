@@ -16,7 +16,7 @@ from tbq.kinds.audio import AudioTable
 from tbq.kinds.histograms import Histogram, HistogramTable
 from tbq.kinds.hparams import HparamTable
 from tbq.kinds.meshes import Mesh
-from tbq.kinds.tags import TagTable
+from tbq.kinds.overview import TagTable
 from tbq.kinds.tensors import TensorTable
 from tbq.query.dataset import LogDataset
 from tbq.summary.table import SummaryTable

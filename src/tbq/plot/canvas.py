@@ -74,11 +74,11 @@ class Canvas:
         self.dots |= drawn
         self.owners[touched] = owner
 
-    def dotted(self, column: int, owner: int, every: int = 2) -> None:
+    def dotted(self, column: int, owner: int) -> None:
         """Draw a thin vertical line of dots, in cells without another owner."""
         if not 0 <= column < self.dots.shape[1]:
             return
-        for row in range(0, self.dots.shape[0], every):
+        for row in range(0, self.dots.shape[0], 2):
             if self.owners[row // 4, column // 2] in (UNOWNED, owner):
                 self.dots[row, column] = True
                 self.owners[row // 4, column // 2] = owner
