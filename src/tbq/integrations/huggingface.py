@@ -45,7 +45,7 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
             raise bad("log_dir", f"got {described(log_dir)}, want a path or a tbq.SummaryWriter")
         writer_options.check(options)
         self.writer = writer
-        self._given = writer is not None
+        self._writer_was_passed = writer is not None
         self._training = False
         self._log_dir = log_dir or os.environ.get("TENSORBOARD_LOGGING_DIR")
         self._watch = watch
@@ -99,7 +99,7 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
     def _close(self) -> None:
         if self.writer is None:
             return
-        if self._given:
+        if self._writer_was_passed:
             self.writer.unwatch()
             self.writer.flush()
             self.writer._file.buffer.forget_steps()  # a later `evaluate` is at the last step again

@@ -18,9 +18,9 @@ Summaries = list[tuple[str, bytes]]
 
 def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> Summaries:
     """(tag, SummaryMetadata) of experiment, session start and session end."""
-    for name, given in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
-        if not isinstance(given, dict):
-            raise bad(name, f"got {described(given)}, want a dict")
+    for name, values in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
+        if not isinstance(values, dict):
+            raise bad(name, f"got {described(values)}, want a dict")
     domains = hparam_domain_discrete or {}
     if not isinstance(domains, dict):
         raise bad("hparam_domain_discrete", f"got {described(domains)}, want a dict of lists")
@@ -36,11 +36,11 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> S
                 f"got {described(domain)}, want a list of the hparam's type",
             )
     infos, session = b"", b""
-    for name, given in hparam_dict.items():
+    for name, hparam in hparam_dict.items():
         as_tag(name, "hparam_dict")
-        if given is None:
+        if hparam is None:
             continue
-        kind, value = _value(given, f"hparam_dict[{name!r}]")
+        kind, value = _value(hparam, f"hparam_dict[{name!r}]")
         session += wire.message(1, wire.text(1, name), wire.message(2, value))
         domain = domains.get(name)
         listed = b""
@@ -57,19 +57,19 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> S
     ]
 
 
-def _value(given: Any, argument: str) -> tuple[int, bytes]:
+def _value(hparam: Any, argument: str) -> tuple[int, bytes]:
     """DataType and google.protobuf.Value; in a oneof, zero and false are encoded too."""
-    if isinstance(given, bool) or (type(given).__name__ in ("bool_", "bool") and hasattr(given, "dtype")):
-        return _BOOL, wire.varint(4 << 3) + wire.varint(int(bool(given)))
-    if isinstance(given, str):
+    if isinstance(hparam, bool) or (type(hparam).__name__ in ("bool_", "bool") and hasattr(hparam, "dtype")):
+        return _BOOL, wire.varint(4 << 3) + wire.varint(int(bool(hparam)))
+    if isinstance(hparam, str):
         try:
-            return _STRING, wire.message(3, given.encode())
+            return _STRING, wire.message(3, hparam.encode())
         except UnicodeEncodeError as error:
             raise bad(argument, f"has a lone surrogate at {error.start}") from None
     try:
-        number = float(as_number(given, argument))
+        number = float(as_number(hparam, argument))
     except (UsageError, OverflowError):
-        raise bad(argument, f"got {described(given)}, want a number, a bool or a str") from None
+        raise bad(argument, f"got {described(hparam)}, want a number, a bool or a str") from None
     return _FLOAT64, wire.varint(2 << 3 | 1) + struct.pack("<d", number)
 
 

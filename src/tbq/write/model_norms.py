@@ -118,7 +118,7 @@ class Rounds:
         """The norms of a round were logged."""
         self.now, self._reached = None, step
 
-    def taken(self) -> Round | None:
+    def finished(self) -> Round | None:
         """The round of now with all that belongs to it, which is over; None if there is nothing to log."""
         over, self.now = self.now, None
         if over is None or not self.is_new(over.step):

@@ -128,7 +128,7 @@ class Part(Value):
     def __init__(self, group: Group, take: Callable[[Any], Any]) -> None:
         self._group = group
         self._take = take
-        self._taken: Any = None
+        self._result: Any = None
 
     def ready(self) -> bool:
         """Whether the group has arrived."""
@@ -136,9 +136,9 @@ class Part(Value):
 
     def result(self) -> Any:
         """The part; several events may ask for it."""
-        if self._taken is None:
-            self._taken = self._take(self._group.numbers())
-        return self._taken
+        if self._result is None:
+            self._result = self._take(self._group.numbers())
+        return self._result
 
     def probe(self) -> None:
         """Ask for the group."""

@@ -283,7 +283,7 @@ class Watch:
 
     def _add_totals(self) -> None:
         """Log the norms of what was logged in a round: nothing else of it will come."""
-        over, writer = self._rounds.taken(), self._writer()
+        over, writer = self._rounds.finished(), self._writer()
         if over is not None and writer is not None:
             writer._add_values(total_norms(over.squares), over.step, over.wall_time)
 
