@@ -99,16 +99,16 @@ class Budget:
     def __init__(self, limit: Limit, size: int) -> None:
         self._limit = limit
         self._size = size
-        self._taken = 0
+        self._unpacked = 0
 
     def refusal(self, unpacked: int, packed: int) -> str | None:
         """Why an array may not be unpacked, and what to do; if it may, returns None and counts it."""
         refusal = self._limit.refusal(unpacked, packed)
         if refusal is None and self._limit.most is None:
             together = f"it and the arrays before it, in a file of {sized(self._size)}, together"
-            refusal = self._limit.refusal(self._taken + unpacked, self._size, together)
+            refusal = self._limit.refusal(self._unpacked + unpacked, self._size, together)
         if refusal is None:
-            self._taken += unpacked
+            self._unpacked += unpacked
         return refusal
 
 

@@ -188,7 +188,7 @@ def _rows(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TbqWarning)
-        reader = log._reader.given(selected)
+        reader = log._reader.with_options(selected)
         try:
             for batch in scan(reader, table, run=names, columns=wanted, where=where, **selected):
                 yield _plain(pa.Table.from_batches([batch]))

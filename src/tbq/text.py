@@ -64,7 +64,7 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def escaped(text: str, keep: str = "\n\t") -> str:
+def escaped(text: str) -> str:
     """The text with each control character as a JSON escape: the JSON value stays the same, and is harmless.
 
     >>> escaped('["' + chr(0x9b) + '31m"]')
@@ -72,7 +72,7 @@ def escaped(text: str, keep: str = "\n\t") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() or letter in keep else _escape(letter) for letter in text)
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else _escape(letter) for letter in text)
 
 
 def _escape(letter: str) -> str:

@@ -182,8 +182,9 @@ def _wait_until_it_waits(pid: int) -> None:
     """Until the process has read everything and sleeps in open(): its CPU time stands still for a while."""
     import time
 
-    before, quiet = b"", 0
+    before, quiet, end = b"", 0, time.monotonic() + 60
     while quiet < 10:
+        assert time.monotonic() < end, "it does not come to rest"
         time.sleep(0.1)
         used = subprocess.run(
             ["ps", "-o", "time=,rss=", "-p", str(pid)], capture_output=True, check=True

@@ -76,8 +76,5 @@ def public() -> Iterator[tuple[str, Any]]:
                 yield f"{owner.__name__}.{name}", member
 
 
-@pytest.mark.parametrize(
-    ("name", "member"), list(public()), ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_every_public_function_has_an_example(name: str, member: Any) -> None:
-    assert ">>> " in (inspect.getdoc(member) or ""), f"{name} has no example"
+def test_every_public_function_has_an_example() -> None:
+    assert [name for name, member in public() if ">>> " not in (inspect.getdoc(member) or "")] == []

@@ -10,6 +10,7 @@ import time
 
 import pytest
 import torch
+from waiting import wait_for
 
 import tbq
 from tbq.errors import UsageError
@@ -52,8 +53,7 @@ def test_nothing_waits_for_the_device(tmp_path, read_events):
         log(1)
         value.fill_(3)  # later changes do not matter
         assert not torch.cuda.current_stream().query(), "a call has waited for the device"
-        while writer._waiting:  # the flusher writes them without being asked
-            time.sleep(0.01)
+        wait_for(lambda: not writer._waiting)  # the flusher writes them without being asked
     rows = scalars(read_events(tmp_path))
     for tag in ("a", "b", "c", "e/x", "e/y"):
         assert [row for row in rows if row[0] == tag] == [(tag, 0, 1), (tag, 1, 2)]

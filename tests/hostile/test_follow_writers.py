@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -56,8 +57,9 @@ def collect(
     rows: Counter[tuple[object, ...]],
 ) -> Counter[tuple[object, ...]]:
     """Poll until all writers have ended. `rows`: the rows of all updates without the retracted ones."""
-    updates = 0
+    updates, end = 0, time.monotonic() + 120
     while True:
+        assert time.monotonic() < end, "the writers do not end"
         ended = all(process.poll() is not None for process in processes)
         update = follower.poll()
         updates += bool(update)

@@ -45,8 +45,10 @@ def rows(lake: Any) -> dict[str, int]:
 ANSWERS = ["400 Bad Request", "403 Forbidden", "404 Not Found", "410 Gone", "416 Range Not Satisfiable"]
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-@pytest.mark.parametrize("how", ["grown", "replaced", "restarted"])
+@pytest.mark.parametrize(
+    ("answer", "how"),
+    list(zip(ANSWERS, ["grown", "replaced", "restarted", "grown", "replaced"], strict=True)),
+)
 def test_an_object_that_fails_once(
     bucket: Bucket, s3_server: S3Server, tmp_path: Path, answer: str, how: str
 ) -> None:
@@ -161,6 +163,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bad", [0, 200])
 def test_a_disk_that_fails(tmp_path: Path, library: Path, bad: int) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"

@@ -183,6 +183,7 @@ def test_damage_past_the_listed_places_is_counted_by_the_drop_in_reader(tmp_path
     assert records.faults() == ([], 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", [b"", ef.bytes_field(1, "a"), ef.bytes_field(4, b"")])
 def test_millions_of_values_without_anything(tmp_path: Path, value: bytes) -> None:
     """An event of 8 MB takes 8 MB of memory, even if it has two million empty values."""

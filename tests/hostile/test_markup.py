@@ -139,8 +139,7 @@ def test_a_document_of_a_text_starts_nothing(text: str) -> None:
     assert dangers(rendered(made)) == []
 
 
-@pytest.mark.parametrize("text", ATTACKS)
-def test_the_attacks_work_on_what_was_logged(text: str) -> None:
+def test_the_attacks_work_on_what_was_logged() -> None:
     """Otherwise the tests above could not fail."""
     harmless = (
         "a | b",
@@ -153,8 +152,9 @@ def test_the_attacks_work_on_what_was_logged(text: str) -> None:
         "[x](java&Tab;",
         "[x](<java\t",  # readers write it as %09, but a sloppy one might not
     )
-    if not text.startswith(harmless):
-        assert dangers(rendered(text)) or "<https:" in text
+    for text in ATTACKS:
+        if not text.startswith(harmless):
+            assert dangers(rendered(text)) or "<https:" in text, text
 
 
 def test_markdown_that_is_harmless_is_kept_as_it_was() -> None:

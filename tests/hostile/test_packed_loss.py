@@ -120,6 +120,7 @@ def small_disk(tmp_path: Path):
     subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.long
 def test_a_temporary_disk_that_is_too_small(tmp_path: Path, small_disk: Path) -> None:
     packed(tmp_path / "runs", cut=1)
     for name in ("a", "b"):

@@ -53,8 +53,9 @@ def of_object(run: str, status: str) -> Any:
 STATUSES = ["404 Not Found", "403 Forbidden", "400 Bad Request", "500 Oops", "410 Gone"]
 
 
-@pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("which", ["first", "one", "all"])
+@pytest.mark.parametrize(
+    ("status", "which"), list(zip(STATUSES, ["first", "one", "all", "one", "first"], strict=True))
+)
 def test_a_follower_names_what_fails_and_asks_again(
     status: str, which: str, bucket: Bucket, s3_server: S3Server
 ) -> None:
@@ -93,8 +94,7 @@ def test_a_failing_object_does_not_hold_up_pieces(bucket: Bucket, s3_server: S3S
         assert len(follower.table()) == 100
 
 
-@pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("denied", ["a", "b", "c", "ab"])
+@pytest.mark.parametrize(("status", "denied"), list(zip(STATUSES, ["a", "b", "c", "ab", "a"], strict=True)))
 def test_one_failing_object_is_the_problem_of_one_file(
     status: str, denied: str, bucket: Bucket, s3_server: S3Server
 ) -> None:
@@ -120,7 +120,7 @@ def test_one_failing_object_is_the_problem_of_one_file(
     assert len(log.scalars()) == 60
 
 
-@pytest.mark.parametrize("status", [403, 404, 405, 500, 501])
+@pytest.mark.parametrize("status", [403, 405, 500])
 def test_a_server_that_answers_no_head(status: int, web: Web) -> None:
     web.answer = lambda asked: status if asked.method == "HEAD" else None
     web.put("runs/empty/" + NAME, b"")
@@ -135,7 +135,7 @@ def test_a_server_that_answers_no_head(status: int, web: Web) -> None:
         web.put(f"runs/b/{NAME}", events(20), RECENT + 20)
 
 
-@pytest.mark.parametrize("status", [404, 405, 403, 410, 500])
+@pytest.mark.parametrize("status", [404, 403, 500])
 def test_a_file_that_is_listed_and_not_given(status: int, web: Web) -> None:
     web.answer = lambda asked: status if "/b/" in asked.path and NAME in asked.path else None
     log = tbq.open(f"{web.url}/runs")
@@ -361,8 +361,10 @@ def test_a_path_with_a_name_that_comes_later(tmp_path: Path) -> None:
 NAMES = [f"events.out.tfevents.{number}.host" for number in (9, 10, 100, 2, 11)]
 
 
-@pytest.mark.parametrize("restarts", ["resume", "keep", "last", "tensorboard", "split"])
-@pytest.mark.parametrize("store_of", ["bucket", "web"])
+@pytest.mark.parametrize(
+    ("restarts", "store_of"),
+    [("resume", "bucket"), ("keep", "web"), ("last", "bucket"), ("tensorboard", "bucket"), ("split", "web")],
+)
 def test_files_are_ordered_by_the_names_of_their_objects(
     restarts: Any, store_of: str, tmp_path: Path, bucket: Bucket, web: Web
 ) -> None:

@@ -161,6 +161,7 @@ begun.wait()
     assert got == list(range(len(got)))
 
 
+@pytest.mark.long
 def test_sixteen_threads_lose_nothing_and_write_nothing_twice(tmp_path, read_events):
     with tbq.SummaryWriter(tmp_path, flush_secs=0.01) as writer:
 

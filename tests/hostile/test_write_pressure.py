@@ -229,6 +229,7 @@ def test_a_handler_of_the_log_that_logs_to_the_writer(tmp_path, disk, small):
         logger.setLevel(level)
 
 
+@pytest.mark.long
 def test_a_full_tmpfs_neither_hangs_nor_lies(tmp_path, read_events):
     disk = tmp_path / "disk"
     disk.mkdir()

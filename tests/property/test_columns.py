@@ -20,7 +20,6 @@ from tables import examples
 import tbq
 from tbq import decode
 from tbq.kinds.values import Values, locate
-from tbq.query.dataset import LogDataset
 from tbq.query.scanning import Scan
 from tbq.query.sql import sql
 from tbq.schema import schema
@@ -136,16 +135,16 @@ def test_columns_of_a_query_reach_the_reader(log: tbq.LogDir, monkeypatch: pytes
 
     monkeypatch.setattr(Values, "batches", noting)
     query = "select max(width) as w, count(*) as n from images where height = 4 and format = 'png'"
-    assert sql(log._reader, query, on_error="ignore").to_arrow().to_pylist() == [{"w": 3, "n": LARGE}]
+    assert log.sql(query, on_error="ignore").to_arrow().to_pylist() == [{"w": 3, "n": LARGE}]
     assert (
         log.lazy(kind="images").filter(tag="image/v1").select("height").collect()["height"].sum() == 4 * LARGE
     )
-    dataset = LogDataset(log._reader, "images")
+    dataset = log.dataset(kind="images")
     assert dataset.to_table(columns=["format"], filter=pc.field("tag") == "image/v1").num_rows == LARGE
     assert dataset.filter(pc.field("tag") == "image/v1").count_rows() == LARGE
     assert made
     assert all("data" not in columns for columns in made)
-    assert len(sql(log._reader, "select octet_length(data) from images where tag = 'image/v1'")) == LARGE
+    assert len(log.sql("select octet_length(data) from images where tag = 'image/v1'")) == LARGE
     assert "data" in made[-1]
 
 

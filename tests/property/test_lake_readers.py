@@ -114,6 +114,7 @@ def test_names_and_numbers(
         shutil.rmtree(folder)
 
 
+@pytest.mark.long
 def test_long_names_of_runs_and_every_table(tmp_path: Path) -> None:
     """Every column of text and numbers of every table, by each of its values; some columns have nulls."""
     log, lake = tmp_path / "log", tmp_path / "lake"

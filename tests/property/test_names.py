@@ -74,7 +74,7 @@ def test_columns_are_distinct_and_tell_their_tag(names: list[bytes]) -> None:
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["tag.", ".text", "hparam."])), max_size=20)
 )
 def test_qualified_names_never_collide(wanted: list[tuple[str, str]]) -> None:
-    names = distinct(wanted, taken=("a",))
+    names = distinct(wanted, reserved=("a",))
     assert len({*names, "a"}) == len(names) + 1
 
 

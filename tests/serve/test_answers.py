@@ -274,15 +274,15 @@ def test_many_curves_are_packed(tmp_path: Path) -> None:
         assert "packed" in facts
         pairs = [(made.log.name_of(each["id"]), "loss") for each in facts["series"]]
         exact = made.log.view.curves(pairs, width=3000)
-        plain = {"first": exact.first, "last": exact.last, "min": exact.least, "max": exact.largest}
-        shown = np.isfinite(exact.least)
-        span = np.nan_to_num(exact.largest - exact.least)
+        plain = {"first": exact.first, "last": exact.last, "min": exact.min, "max": exact.max}
+        shown = np.isfinite(exact.min)
+        span = np.nan_to_num(exact.max - exact.min)
         for name, values in plain.items():
             got = unpacked[name].reshape(values.shape)
             assert np.array_equal(~np.isnan(got), shown)
             coarse = span / 15 if name in ("first", "last") else 0
             if log:
-                positive = shown & (exact.least > 0)
+                positive = shown & (exact.min > 0)
                 ratio = np.abs(np.log10(got[positive]) - np.log10(values[positive]))
                 assert ratio.max() < (0.005 if name in ("min", "max") else np.inf)
                 assert np.array_equal(got[shown] > 0, values[shown] > 0)

@@ -16,6 +16,7 @@ from typing import Any
 import boards
 import eventfile as ef
 import pytest
+from waiting import wait_for
 
 import tbq
 from tbq.errors import DependencyError
@@ -171,21 +172,21 @@ def test_a_log_that_comes_grows_and_goes(tmp_path: Path) -> None:
 
         assert board.get("runs") == [] and board.get("plugin/scalars/tags") == {}
         write(logdir / "a", range(3))
-        boards.wait_for(lambda: points() == 3)
+        wait_for(lambda: points() == 3)
         for last in range(4, 9):
             write(logdir / "a", range(last - 1, last))
             began = time.monotonic()
-            boards.wait_for(lambda last=last: points() == last)
+            wait_for(lambda last=last: points() == last)
             assert time.monotonic() - began < 30
         write(logdir / "b", range(2))
-        boards.wait_for(lambda: board.get("runs") == ["a", "b"])
+        wait_for(lambda: board.get("runs") == ["a", "b"])
         shutil.rmtree(logdir / "a")
-        boards.wait_for(lambda: board.get("runs") == ["b"])
+        wait_for(lambda: board.get("runs") == ["b"])
         assert points() == 0
         shutil.rmtree(logdir)
-        boards.wait_for(lambda: board.get("runs") == [])
+        wait_for(lambda: board.get("runs") == [])
         write(logdir / "c", range(2))
-        boards.wait_for(lambda: board.get("runs") == ["c"])
+        wait_for(lambda: board.get("runs") == ["c"])
         assert "Traceback" not in board.stderr()
 
 
@@ -208,7 +209,7 @@ def test_many_ask_while_many_runs_are_written(tmp_path: Path) -> None:
             for number in range(0, 200, 9):
                 write(tmp_path / "logs" / f"run{number}", range(step, step + 1))
         assert {each.result()[0] for each in asked} == {200}
-        boards.wait_for(lambda: board.get("plugin/scalars/scalars", run="run0", tag="loss")[-1][1] == 11)
+        wait_for(lambda: board.get("plugin/scalars/scalars", run="run0", tag="loss")[-1][1] == 11)
         assert "Traceback" not in board.stderr()
 
 

@@ -143,7 +143,7 @@ def test_a_limit_ends_the_reading(log: tbq.LogDir) -> None:
 
 @pytest.mark.usefixtures("by_run")
 def test_a_limit_behind_a_filter(log: tbq.LogDir) -> None:
-    some = lazy(log._reader).filter(pl.col("value") > 5).head(3)
+    some = log.lazy().filter(pl.col("value") > 5).head(3)
     assert some.collect().select("run", "value").rows() == [("a", 6.0), ("a", 7.0), ("b", 6.0)]
 
 

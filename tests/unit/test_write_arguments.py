@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -197,3 +199,16 @@ def test_an_unwritable_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(OutputError, match="log_dir: no permission to write here"):
         tbq.SummaryWriter(tmp_path / "run")
+
+
+def test_a_replacement_takes_the_arguments_of_tensorboardx(tmp_path: Path) -> None:
+    from tbq.write.replacement import Replacement
+
+    writer = Replacement(tmp_path / "a", None, None, 5, 3.0, None, False)
+    writer.close()
+    assert (writer.max_queue, writer.flush_secs) == (5, 3.0)
+    assert not (tmp_path / "a").exists()  # write_to_disk=False
+    with pytest.raises(TypeError, match="takes 7 positional arguments, got 8"):
+        Replacement(tmp_path, "", None, None, 2.0, "", True, "run")
+    with pytest.raises(TypeError, match="multiple values"):
+        Replacement(tmp_path, log_dir=tmp_path)

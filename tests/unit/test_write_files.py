@@ -9,11 +9,11 @@ import pickle
 import re
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
 import pytest
+from waiting import wait_for
 
 import tbq
 from tbq.errors import OutputError, TbqWarning
@@ -184,14 +184,6 @@ def test_a_second_writer_in_another_process_is_told(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tbq.SummaryWriter(tmp_path).close()
-
-
-def wait_for(condition):
-    for _ in range(2000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("did not come to be")
 
 
 def test_flushed_by_time(tmp_path, read_events):

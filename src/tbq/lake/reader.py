@@ -64,7 +64,7 @@ class LakeReader(Reader):
     def size_of(self, run: Run) -> int:
         return int(self.contents.runs[run.name][0])
 
-    def given(self, reading: Mapping[str, Any]) -> Reader:
+    def with_options(self, reading: Mapping[str, Any]) -> Reader:
         _refuse_policy(reading.get("restarts", "resume"))
         return self
 

@@ -56,7 +56,7 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = F
         columns["wall_time"] = pa.array(latest, mask=np.isneginf(latest))
     blocks = _blocks_by_tag(rows)
     hidden: dict[str, int] = {}
-    for tag, name in zip(order, column_names(order, taken=tuple(columns)), strict=True):
+    for tag, name in zip(order, column_names(order, reserved=tuple(columns)), strict=True):
         columns[name], lost = _column(rows, position, blocks.get(tag, []), count)
         if lost:
             hidden[tag] = lost
