@@ -242,11 +242,11 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {kind: lake_rows(lake, kind) for kind in ("scalars", "runs")}
     change_log(log)
 
-    def full(_file: Any) -> None:
+    def full(_file: int) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tbq.lake.place._settle", full)
+        patch.setattr("os.fsync", full)
         with pytest.raises(OutputError, match="no space left on device") as caught:
             tbq.lake.sync(log, lake)
     assert caught.value.hint is not None

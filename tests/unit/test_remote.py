@@ -350,7 +350,7 @@ def test_an_export_does_not_replace_what_came_meanwhile(
             bucket.put("out.csv", b"mine")
 
     s3_server.before = meanwhile
-    with pytest.raises(OutputError, match="is already there"):
+    with pytest.raises(OutputError, match="already exists"):
         tbq.open(runs).scalars().write(bucket.url("out.csv"))
     assert bucket.get("out.csv") == b"mine"
 
