@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tbq.lake
-from tbq.lake.place import in_arrow
+from tbq.lake.location import in_arrow
 
 # What lives until modules are taken apart sleeps, so that threads come back from the core while Python ends.
 PROGRAM = """

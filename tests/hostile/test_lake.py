@@ -20,7 +20,7 @@ from lakes import assert_same, lake_rows
 
 import tbq.lake
 from tbq.errors import OutputError, SourceError, TbqError, UsageError
-from tbq.lake.place import Local
+from tbq.lake.location import Local
 from tbq.lake.tables import LakeTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -213,7 +213,7 @@ def test_another_sync_just_after_a_commit(tmp_path: Path, monkeypatch: pytest.Mo
         yield
 
     monkeypatch.setattr(Local, "lock", unlocked)
-    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    monkeypatch.setattr("tbq.lake.share.SHARE_RUNS", 1)
     original, calls = LakeTable._commit, 0
 
     def commit(self: LakeTable, *args: Any) -> None:

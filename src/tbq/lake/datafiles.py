@@ -11,13 +11,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from tbq.errors import SourceError
 from tbq.lake.layout import SOURCE, delta_schema, lake_schema
-from tbq.lake.place import in_arrow
+from tbq.lake.location import in_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.export.parquet import Stretches
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
 
 #: Rows of a file at most; overviews are rewritten where runs grow, so their files are smaller.
 MOST_ROWS = 1 << 24
@@ -37,12 +37,12 @@ class DataFile(NamedTuple):
     stats: dict[str, Any]  # numRecords, minValues, maxValues, nullCount
 
 
-def write_files(place: Place, kind: str, table: pa.Table) -> list[DataFile]:
+def write_files(place: Location, kind: str, table: pa.Table) -> list[DataFile]:
     """Write rows as new data files of a table; they count once they are committed."""
     return [_write(place, kind, part) for part in _parts(table) if len(part)]
 
 
-def read_file(place: Place, kind: str, path: str) -> pa.Table:
+def read_file(place: Location, kind: str, path: str) -> pa.Table:
     """The rows of a data file."""
     import pyarrow.parquet as pq
 
@@ -54,7 +54,7 @@ def read_file(place: Place, kind: str, path: str) -> pa.Table:
 
 
 @contextlib.contextmanager
-def reading(place: Place, kind: str, path: str) -> Iterator[None]:
+def reading(place: Location, kind: str, path: str) -> Iterator[None]:
     """Say in words that a data file is gone or damaged."""
     import pyarrow as pa
 
@@ -95,7 +95,7 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
         start = end
 
 
-def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
+def _write(place: Location, kind: str, table: pa.Table) -> DataFile:
     """One file. Rows with the same labels are ordered by their number already."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     modified: float
 
 
-class Place(ABC):
+class Location(ABC):
     """What a lake needs of the storage below it. Keys are relative to `url`, with `/` between their parts."""
 
     #: the address of the lake, as deltalake takes it
@@ -84,7 +84,7 @@ class Place(ABC):
         yield
 
 
-class Local(Place):
+class Local(Location):
     """A folder of this machine."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -190,7 +190,7 @@ def in_arrow(data: bytes) -> pa.BufferReader:
     return pa.BufferReader(memory)
 
 
-def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Place:
+def location_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Location:
     """The place that a path or a URL names."""
     from tbq.source.urls import is_remote, local_path
 
