@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.query.dataset import LogDataset
-    from tbq.query.written import Export, Paths
+    from tbq.query.log_export import Export, Paths
     from tbq.schema import TableName
     from tbq.summary.table import SummaryTable
     from tbq.table.scalars import Series
@@ -354,7 +354,7 @@ class LogDir:
         >>> log.write("out", run="diverged")
         ['out/scalars.parquet', 'out/hparams.parquet', 'out/hparam_metrics.parquet', 'out/hparam_domains.parquet']
         """
-        from tbq.query.written import write
+        from tbq.query.log_export import write
 
         return write(self._reader.with_options(options), path, kind, **options)
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tbq.lake
-from tbq.lake.place import in_arrow
+from tbq.lake.location import in_arrow
 
 # Objects that live until modules are cleared sleep, so that threads return from the core during shutdown.
 PROGRAM = """

@@ -20,7 +20,7 @@ from lakes import assert_same, lake_rows
 
 import tbq.lake
 from tbq.errors import OutputError, SourceError, TbqError, UsageError
-from tbq.lake.place import Local
+from tbq.lake.location import Local
 from tbq.lake.tables import LakeTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -213,7 +213,7 @@ def test_another_sync_just_after_a_commit(tmp_path: Path, monkeypatch: pytest.Mo
         yield
 
     monkeypatch.setattr(Local, "lock", unlocked)
-    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    monkeypatch.setattr("tbq.lake.share.SHARE_RUNS", 1)
     original, calls = LakeTable._commit, 0
 
     def commit(self: LakeTable, *args: Any) -> None:
@@ -242,11 +242,11 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {kind: lake_rows(lake, kind) for kind in ("scalars", "runs")}
     change_log(log)
 
-    def full(_file: Any) -> None:
+    def full(_file: int) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tbq.lake.place._settle", full)
+        patch.setattr("os.fsync", full)
         with pytest.raises(OutputError, match="no space left on device") as caught:
             tbq.lake.sync(log, lake)
     assert caught.value.hint is not None

@@ -17,7 +17,7 @@ from webserver import RECENT, Asked, Web, scripted
 
 import tbq
 from tbq.errors import DamageError, SourceError
-from tbq.lake.place import place_of
+from tbq.lake.location import location_of
 from tbq.source import mirror, store
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -505,7 +505,7 @@ def test_a_large_file_with_a_header_whose_parts_are_wrong(
     assert len(tbq.open(f"{web.url}/runs/a", storage=storage).scalars()) == 200
 
 
-@pytest.mark.parametrize("ask", [tbq.open, lambda url: place_of(url).entries("")], ids=["a log", "a lake"])
+@pytest.mark.parametrize("ask", [tbq.open, lambda url: location_of(url).entries("")], ids=["a log", "a lake"])
 def test_a_store_that_lists_the_same_page_for_ever(
     ask: Callable[[str], object], bucket: Bucket, s3_server: S3Server
 ) -> None:

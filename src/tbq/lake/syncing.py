@@ -18,10 +18,10 @@ from tbq.lake.layout import DROPPED, OVERVIEWS, TABLES, check_config, make_confi
 from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Position, RunChange
+from tbq.lake.share import Written, shares, write_runs
 from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, open_tables, require_deltalake
 from tbq.lake.tail import decode_tails
-from tbq.lake.work import Written, shares, work
 from tbq.memory import give_back
 from tbq.problems import brief
 from tbq.schema import SERIES
@@ -42,7 +42,7 @@ from tbq.text import counted, shown_path
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
     from tbq.limits import Size
     from tbq.progress import Progress
     from tbq.source import Run
@@ -83,7 +83,7 @@ class Synced:
 class SyncJob:
     """What to sync, and how. `--watch` keeps it from round to round."""
 
-    place: Place
+    place: Location
     source: list[tuple[str | None, str]]
     run: Selection
     selected: LakeSelection
@@ -129,7 +129,7 @@ def sync(
     >>> print(tbq.lake.sync("runs", "lake"))
     nothing new
     """
-    from tbq.lake.place import place_of
+    from tbq.lake.location import location_of
 
     require_deltalake()
     choice("engine", engine, ("local", "ray"))
@@ -148,7 +148,7 @@ def sync(
         "kinds": None if kinds is None else list(wanted),
     }
     job = SyncJob(
-        place_of(lake, storage), named, runs, LakeSelection(tags, wanted, threads), Unpacked(max_unpacked), progress,
+        location_of(lake, storage), named, runs, LakeSelection(tags, wanted, threads), Unpacked(max_unpacked), progress,
         engine, keep_gone, compact, float(retention), config, storage, cache,
     )  # fmt: skip
     _begin(job)
@@ -328,7 +328,7 @@ def _work(
         yield from work_on_cluster(job.place, runs, selected, had, job.unpacked.limit)
         return
     for share in shares(runs, size_of=size_of):
-        yield share, work(job.place, share, selected, job.unpacked, job.progress, had)
+        yield share, write_runs(job.place, share, selected, job.unpacked, job.progress, had)
 
 
 class Committer:

@@ -14,7 +14,7 @@ from tbq.source.files import bytes_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
     from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.source import Run
@@ -37,7 +37,7 @@ class Written:
     rows: int = 0
 
     @classmethod
-    def of(cls, place: Place, decoded: Decoded) -> Written:
+    def of(cls, place: Location, decoded: Decoded) -> Written:
         """Write the rows that were decoded."""
         out = cls(states=decoded.states, unread=decoded.unread, kept=decoded.kept, rows=decoded.rows)
         for kind in decoded.tables:
@@ -68,8 +68,8 @@ class Written:
         return out
 
 
-def work(
-    place: Place,
+def write_runs(
+    place: Location,
     runs: Sequence[Run],
     selected: LakeSelection,
     unpacked: Unpacked,
