@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -240,7 +241,7 @@ def _frame(asked: Asked, curves: Made, bands: dict[str, Any], **facts: Any) -> A
         columns |= {"raw_min": curves.raw.least, "raw_max": curves.raw.largest}
     columns |= bands
     plain = {name: narrow(column) if column.dtype.kind == "f" else column for name, column in columns.items()}
-    return replace(frame(plain, **about), squeeze="runs" if "packed" in about else "never")
+    return replace(frame(plain, **about), gzip=zlib.Z_HUFFMAN_ONLY if "packed" in about else None)
 
 
 def narrow(column: Floats) -> NDArray[Any]:

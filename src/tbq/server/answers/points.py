@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 AXES = ("step", "relative", "wall")
 TAG = "tag:"
-_KEPT = 64  # series that were asked for lately, for the next hover
-_KEPT_POINTS = 200_000  # of each
 _MOST_HOVERED = 100
 _MOST_ROWS = 5_000_000
 _AT_ONCE = 20_000  # rows of a file that are made at once
@@ -98,7 +96,7 @@ def nearest(log: LiveLog, params: Params) -> Answer:
     by = weight(params)
     points = []
     for run in runs:
-        point = _nearest(_recent(log, run, tag, x), at, by)
+        point = _nearest(placed(log, run, tag, x), at, by)
         if point is not None:
             points.append({"id": log.id_of(run), **point})
     return json_answer({"version": log.version, "tag": tag, "points": points})
@@ -123,14 +121,6 @@ def _nearest(series: Placed, at: float, by: float) -> dict[str, Any] | None:
     if by:
         point["smoothed"] = float(smooth_values(series.values, by)[place])
     return point
-
-
-def _recent(log: LiveLog, run: str, tag: str, x: str) -> Placed:
-    """As `placed`, kept for a while: a mouse asks again and again."""
-    if log.index.rows_of(run, tag) > _KEPT_POINTS:
-        return placed(log, run, tag, x)
-    key = (run, tag, x, log.versions.get(run))
-    return log.cache.of("recent", key, lambda: placed(log, run, tag, x), limit=_KEPT)
 
 
 def table(log: LiveLog, tag: str, runs: Sequence[str]) -> pa.Table:

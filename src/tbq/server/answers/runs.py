@@ -42,9 +42,9 @@ def runs(log: LiveLog, _params: Params) -> Answer:
     """One entry per run."""
     shown = log.shown()
     states = log.states_now()
-    sizes = run_sizes(log)
+    sizes = log.cache.of("sizes", log.version, lambda: log.follower.sizes(log.follower.runs))
     with log.lock:
-        chosen = run_colours(log)
+        chosen = _colours(log)
         return json_answer(
             {
                 "version": log.version,
@@ -77,23 +77,14 @@ def _entry(
     }
 
 
-def run_colours(log: LiveLog) -> dict[str, tuple[str, str]]:
-    """Of each run its colour on dark and on light ground: by its name, in the order in which runs began."""
+def _colours(log: LiveLog) -> dict[str, tuple[str, str]]:
+    """Each run's colour on dark and on light ground, by its name, in the order in which the runs began."""
     order = sorted(
         log.states.values(), key=lambda run: (math.inf if math.isnan(run.began) else run.began, run.name)
     )
-    names = tuple(run.name for run in order)
-
-    def chosen() -> dict[str, tuple[str, str]]:
-        dark, light = colours(names), print_colours(names)
-        return {name: (dark[name], light[name]) for name in names}
-
-    return log.cache.of("colours", names, chosen)
-
-
-def run_sizes(log: LiveLog) -> dict[str, int]:
-    """The bytes of each run's files, as of the last version."""
-    return log.cache.of("sizes", log.version, lambda: log.follower.sizes(log.follower.runs))
+    names = [run.name for run in order]
+    dark, light = colours(names), print_colours(names)
+    return {name: (dark[name], light[name]) for name in names}
 
 
 def tags(log: LiveLog, _params: Params) -> Answer:

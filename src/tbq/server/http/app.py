@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, to_thread
@@ -18,7 +17,7 @@ from starlette.routing import Route
 
 from tbq.server.http import page_files
 from tbq.server.http.encoding import Answer, json_answer
-from tbq.server.http.guard import HEADERS, Guard, is_local
+from tbq.server.http.guard import HEADERS, Guard
 from tbq.server.http.params import BusyError
 from tbq.server.http.routes import answer, query
 from tbq.server.http.sending import Outgoing
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 _SLOW = 4
 _LONGEST_BODY = 500_000
-_PLAIN = 2_700_000  # bytes of curves that a browser on this machine gets sooner if they are not compressed
 _PAUSE = 0.25  # seconds between two events
 _ALIVE = 15.0  # seconds between two signs of life
 
@@ -62,8 +60,6 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
                 return Response(status_code=304, headers=dict(given.headers))
             if request.headers.get("if-range", given.headers["ETag"]) == given.headers["ETag"]:
                 given = part_of(given, request.headers.get("range"))
-        if given.squeeze == "runs" and len(given.body) < _PLAIN and _is_here(request):
-            given = replace(given, squeeze="never")
         return await run_in_threadpool(respond, outgoing, given, request.headers.get("accept-encoding", ""))
 
     async def sql(request: Request) -> Response:
@@ -218,11 +214,6 @@ async def _body(request: Request) -> bytes | None:
         if len(body) > _LONGEST_BODY:
             return None
     return body
-
-
-def _is_here(request: Request) -> bool:
-    """Whether the browser, or a tunnel to it, is on this machine."""
-    return request.client is not None and is_local(request.client.host)
 
 
 async def _waited(

@@ -41,7 +41,6 @@ ROUTES: dict[str, Route] = {
     ),
     "metrics": Route("answers.metrics.metrics", ("columns",)),
     "filter": Route("sql.filters.filter_runs", ("where", "maybe")),
-    "summary.csv": Route("sql.filters.summary_csv", ("runs", "columns")),
     "series": Route("answers.media.series", ("kind", "tag", "runs")),
     "image": Route("answers.media.image", ("run", "tag", "step", "index", "mark")),
     "audio": Route("answers.media.audio", ("run", "tag", "step", "index", "mark")),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import zlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import iterate_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from tbq.server.http.encoding import Answer
+from tbq.server.http.encoding import Answer, gzipped
 from tbq.server.http.params import BusyError
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Outgoing:
 
     def response(self, given: Answer, gzip: bool) -> Response:
         """The response; `BusyError` if clients that do not read hold all the memory there is for that."""
-        body = given.squeezed if gzip and given.parts is None and not given.is_media else None
+        body = given.compressed if gzip and given.parts is None else None
         headers = {"Cache-Control": "no-store", **given.headers}
         if body is not None or (given.parts is not None and gzip):
             headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
@@ -46,7 +45,7 @@ class Outgoing:
                 raise BusyError("the server is sending too much to others", hint="try again in some seconds")
             self.held += size
         if given.parts is not None:
-            parts = iterate_in_threadpool(_gzipped(given.parts) if gzip else given.parts)
+            parts = iterate_in_threadpool(gzipped(given.parts) if gzip else given.parts)
         else:
             headers["Content-Length"] = str(size)
             parts = _parts(body)
@@ -81,13 +80,6 @@ class _Paced(StreamingResponse):
 async def _parts(body: bytes) -> AsyncIterator[bytes]:
     for start in range(0, len(body), _PART):
         yield body[start : start + _PART]
-
-
-def _gzipped(parts: Iterator[bytes]) -> Iterator[bytes]:
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    for part in parts:
-        yield packer.compress(part)
-    yield packer.flush()
 
 
 def patient(protocol: Any) -> Any:
