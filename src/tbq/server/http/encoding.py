@@ -1,4 +1,4 @@
-"""What goes to the browser: JSON that is always valid, and frames of columns with a JSON header."""
+"""`Answer`, and its formats: JSON that is always valid, and frames of binary columns with a JSON header."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = "text/plain; charset=utf-8"
 CSV = "text/csv; charset=utf-8"
 
 _PACKET = 1400  # bytes: a smaller body takes one packet either way
-_LONG = re.compile(r"(?<![\d.])\d{16,}(?![\d.eE])")  # perhaps a whole number past 2^53
+_LONG = re.compile(r"(?<![\d.])\d{16,}(?![\d.eE])")  # perhaps an integer beyond 2^53
 _TYPES = {"<f8": "f64", "<f4": "f32", "<u4": "u32", "<u2": "u16", "|u1": "u8"}
 
 
@@ -63,9 +63,9 @@ def gzipped(parts: Iterable[bytes], strategy: int = zlib.Z_DEFAULT_STRATEGY) -> 
 
 
 def to_json(value: Any) -> bytes:
-    """JSON of plain values that a browser reads exactly.
+    """JSON that a browser reads exactly.
 
-    A number that JSON does not have is null. A whole number past 2^53 is a text: JavaScript would round it.
+    NaN and infinities are null. An integer beyond 2^53 is a text, because JavaScript would round it.
 
     >>> to_json({"loss": math.nan, "run": "a<b>", "steps": [7, 2**53 + 1]})
     b'{"loss":null,"run":"a<b>","steps":[7,"9007199254740993"]}'
@@ -100,12 +100,12 @@ def _exact(value: Any) -> Any:
 
 
 def known_by(body: bytes) -> dict[str, str]:
-    """The headers by which a browser may keep a body, and asks whether it is still the same before it shows it."""
+    """Headers that let a browser cache a body, and revalidate it before each use."""
     return {"ETag": f'"{hashlib.sha256(body).hexdigest()[:20]}"', "Cache-Control": "private, no-cache"}
 
 
 def is_exact(number: int) -> bool:
-    """Whether a browser, which has 64-bit floats alone, has this whole number and can tell it from its neighbours."""
+    """Whether JavaScript, where every number is a 64-bit float, represents this integer and its neighbours exactly."""
     return abs(number) < 2**53
 
 
@@ -117,7 +117,7 @@ def json_answer(value: Any, status: int = 200) -> Answer:
 def frame(columns: Mapping[str, NDArray[Any] | Sequence[str]], **facts: Any) -> Answer:
     """A reply of columns: the length of the header as 4 bytes, the header, then the columns, each on 8 bytes.
 
-    Lists of texts are part of the header, as are whole numbers of which some are past 2^53.
+    Lists of texts are part of the header, and so is a column of integers with one beyond 2^53.
 
     >>> body = frame({"x": np.array([1.0])}).body
     >>> body[4:4 + int.from_bytes(body[:4], "little")].strip()
