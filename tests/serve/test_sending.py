@@ -91,7 +91,7 @@ def test_all_that_waits_has_a_limit() -> None:
     outgoing = sending.Outgoing(most=5_000_000)
     body = bytes(range(256)) * 8000
     kept = [outgoing.response(Answer(body, gzip=None), False) for _ in range(2)]
-    with pytest.raises(Exception, match="too much to others"):
+    with pytest.raises(Exception, match="too many large replies"):
         outgoing.response(Answer(body, gzip=None), False)
     assert len(kept) == 2 and outgoing.held == 2 * len(body)
     outgoing.response(Answer(b"small"), False)  # what is small is always sent

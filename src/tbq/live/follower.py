@@ -353,7 +353,7 @@ class Follower:
         state = "closed" if self.closed else counted(len(self.store.runs), "run")
         return f"<tbq.Follower {self.path!r}: {state}>"
 
-    # An interrupt (Ctrl-C) may come at any call and in any loop. So a poll changes only the core, which returns the same
+    # An interrupt (Ctrl-C) may come at any call and in any loop. So a poll changes only the core, which returns one
     # update until it is in `_ready`; the steps after that can be repeated. The method that returns an update removes it
     # from `_ready` in its last step, after which no interrupt can come.
 

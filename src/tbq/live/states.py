@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 State = Literal["running", "stalled", "finished", "failed"]
 STATES: tuple[State, ...] = ("running", "stalled", "finished", "failed")
 
-# A run without new data counts as stalled after this many seconds or usual pauses, whichever is longer; then as finished.
+# A run without new data counts as stalled after this many seconds or usual pauses, whichever is longer.
 STALLED_AFTER, STALLED_PAUSES = 120.0, 20.0
 FINISHED_AFTER, FINISHED_PAUSES = 3600.0, 200.0
 _AHEAD = 60.0  # seconds: a wall time further in the future comes from another clock

@@ -97,7 +97,7 @@ class LiveStore:
         width: int,
         smooth: float,
     ) -> tuple[Any, ...]:
-        """Low and high x, the columns of the curves of (run, tag) pairs, and x of each first value that is not finite."""
+        """Low and high x, the columns of the curves of (run, tag) pairs, and x of each first odd value."""
         with self.lock:
             places = self._places()
             absent = len(places)  # the number of no run

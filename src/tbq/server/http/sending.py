@@ -43,7 +43,7 @@ class Outgoing:
         with self._lock:
             if self.held + size > self._most:
                 raise BusyError(
-                    "the server is sending too many large replies", hint="try again in some seconds"
+                    "the server is sending too many large replies", hint="try again in a few seconds"
                 )
             self.held += size
         if answer.parts is not None:
