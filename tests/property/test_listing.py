@@ -25,7 +25,7 @@ def bits(*numbers: float) -> bytes:
 
 
 def compare(listing: Listing, root: Path, restarts: Any) -> None:
-    listing.look()
+    listing.poll()
     listed = listing.of_runs(listing.runs())
     found = {
         (run, each.tag): each

@@ -182,5 +182,5 @@ def test_slow_filters_of_closed_pages_are_ended(few: Asked, monkeypatch: pytest.
 def test_a_filter_that_nobody_waits_for_is_given_up(few: Asked) -> None:
     job = Job()
     job.give_up()
-    assert b"nobody waits" in answer(few.log, "filter", [("where", "step > 0")], job).body
+    assert b"cancelled" in answer(few.log, "filter", [("where", "step > 0")], job).body
     assert few.json("filter", where="step > 0")["ids"]

@@ -97,7 +97,7 @@ def test_odd_names_and_values_are_valid_answers(odd: Asked) -> None:
     checked(odd, "metrics", columns=json.dumps([[tag, stat] for tag in tags for stat in stats][:900]))
     checked(odd, "hparams")
     checked(odd, "health", wait=1)
-    body = checked(odd, "summary.csv", columns='[["shared","min"]]').decode()
+    body = checked(odd, "points", tag="shared").decode()
     assert "\n=1+1" not in body  # a spreadsheet would run it
     quoted = NAMES[1].replace('"', '""')
     checked(odd, "filter", where=f'"{quoted}" > 1 or "hparam.{quoted}" is null')
@@ -207,10 +207,9 @@ def test_json_is_valid_whatever_the_value() -> None:
 def test_numbers_and_names_that_python_cannot_hold(odd: Asked) -> None:
     for runs in ("9" * 5000, "0-" + "9" * 5000, "9" * 5000 + "-1"):
         assert odd.answer("curves", tag="shared", runs=runs).status == 400
-    for path in ("metrics", "summary.csv"):
-        reply = odd.answer(path, columns='[["\\ud800","last"]]')
-        assert reply.status == 400, "not a text"
-        assert strict(reply.body)["error"]
+    reply = odd.answer("metrics", columns='[["\\ud800","last"]]')
+    assert reply.status == 400, "not a text"
+    assert strict(reply.body)["error"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import importlib
 import posixpath
 import re
@@ -271,13 +270,6 @@ def test_queries_wait_for_each_other(asked: Asked) -> None:
             run_query(asked.log, "select 1", 10, Job(0.01))
     finally:
         slots.release(len(taken))
-
-
-def test_packed_curves_travel_small(asked: Asked) -> None:
-    given = asked.answer("curves", tag="train/loss", width=4096, smooth=0)
-    small = given.squeezed
-    if "packed" in unframed(given.body)[0]:
-        assert small is not None and gzip.decompress(small) == given.body
 
 
 def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:

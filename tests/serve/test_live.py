@@ -82,7 +82,7 @@ def test_a_run_that_disappears_and_comes_back_has_its_number(tmp_path: Path) -> 
     looked(asked)
     assert [run["name"] for run in asked.json("runs")["runs"]] == ["a", "c"]
     assert asked.json("nearest", tag="loss", x=0, runs=numbers["b"])["points"] == []
-    assert "not there" in asked.json("image", 404, run=numbers["b"], tag="x")["error"]
+    assert "does not exist" in asked.json("image", 404, run=numbers["b"], tag="x")["error"]
     header, _ = asked.frame("curves", tag="loss", runs="0-2", width=5)
     assert {each["id"] for each in header["series"]} == {numbers["a"], numbers["c"]}
     write(tmp_path / "d", [4.0])

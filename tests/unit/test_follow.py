@@ -412,7 +412,7 @@ def test_an_update_outlives_a_task_that_is_cancelled(tmp_path: Path) -> None:
     log(tmp_path, 1)
     follower = tbq.follow(tmp_path, interval=0.001)
     looked, go = threading.Event(), threading.Event()
-    original = follower._look
+    original = follower._read
 
     def slow(*args: Any) -> tbq.Update:
         update = original(*args)
@@ -420,7 +420,7 @@ def test_an_update_outlives_a_task_that_is_cancelled(tmp_path: Path) -> None:
         go.wait(10)
         return update
 
-    follower._look = slow  # type: ignore[method-assign]
+    follower._read = slow  # type: ignore[method-assign]
 
     async def cancelled() -> None:
         async def forever() -> None:
@@ -464,7 +464,7 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
     for given, said in wrong:
         with pytest.raises(UsageError, match=said):
             tbq.follow(tmp_path, **given)
-    with pytest.raises(SelectionError, match="no run was asked for"):
+    with pytest.raises(SelectionError, match="no run was selected"):
         tbq.follow(tmp_path, run=[])
     with pytest.raises(SourceError, match="is not supported"):
         tbq.follow("hdfs://bucket/runs").poll()

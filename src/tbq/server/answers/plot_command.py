@@ -1,4 +1,4 @@
-"""The command that makes the figure which the page shows."""
+"""The `tbq plot` command that draws what a chart of the page shows."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def command(log: LiveLog, params: Params) -> Answer:
 
 
 def logdirs(log: LiveLog) -> list[str]:
-    """The log directories as they were given, without where they lie."""
+    """The log directories by their names, without the path on this machine."""
     return [log.without_paths(path) for path in log.follower.discovery.paths]
 
 
 def run_words(log: LiveLog, runs: Sequence[str]) -> list[str]:
-    """`--run` for each of these runs; nothing if that is all of them, or so many that nobody would read them."""
+    """`--run` for each of these runs; nothing if they are all runs, or too many to read."""
     if len(runs) > _MOST_RUNS or set(runs) == set(log.shown()):
         return []
     return [word for run in runs for word in ("--run", run)]

@@ -1,4 +1,4 @@
-"""SQL on the log: reading alone, with limits of time, memory and rows; and the tables that can be asked."""
+"""Read-only SQL on the log, with limits of time, memory and rows; and the list of tables."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tbq.source.discover import Found, Run
 
 MOST_ROWS = 10_000
-_LONGEST = 100_000  # characters of a query
-_DERIVED = ("wide", "summary")  # tables whose columns are tags
+_LONGEST = 100_000  # characters of the longest query
+_DERIVED = ("wide", "summary")  # tables with one column per tag
 
 
 def run_query(log: LiveLog, query: Any, limit: Any, job: Job) -> Answer:
-    """The result of a query as a frame; it runs in a process of its own."""
+    """The result of a query as a frame. The query runs in another process."""
     if not isinstance(query, str) or len(query) > _LONGEST or not is_text(query):
         raise UsageError(f"query: want a text of at most {_LONGEST:,} characters")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_ROWS:
@@ -42,7 +42,7 @@ def run_query(log: LiveLog, query: Any, limit: Any, job: Job) -> Answer:
 
 
 def _found(log: LiveLog) -> tuple[Found, dict[str, str]]:
-    """The files of the runs as they are now, and the URLs of those that are copies."""
+    """The current files of the runs, and the URLs of copies of remote files."""
     follower = log.follower
     runs: list[Run] = []
     origins: dict[str, str] = {}
@@ -53,12 +53,12 @@ def _found(log: LiveLog) -> tuple[Found, dict[str, str]]:
             run = run._replace(files=list(copies.values()), remote=None)
         runs.append(run)
     if not runs:
-        raise QueryError("there are no event files yet", hint="wait, or see the log directory")
+        raise QueryError("there are no event files yet", hint="wait, or check the log directory")
     return replace(follower.discovery.found, runs=runs, problems=[], remote=None), origins
 
 
 def tables(log: LiveLog, _params: Params) -> Answer:
-    """The tables that a query can ask, and their columns."""
+    """The tables for queries, and their columns."""
     listed = []
     for name in _names(log):
         if name in _DERIVED:

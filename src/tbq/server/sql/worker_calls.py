@@ -1,4 +1,4 @@
-"""What the other process does: queries over the tables of the log, filters over the table of runs, the doctor."""
+"""The calls of the other process: queries over the log, filters over the table of runs, the doctor."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from tbq.server.sql.worker_pool import late, too_much
 from tbq.source.inflate import Unpacked
 from tbq.source.origin import stands_for
 
-MEMORY = "1GB"  # of DuckDB
-MOST_BYTES = 64_000_000  # of a result; a page that gets more of them stands still
-#: What DuckDB says of it; it goes on with settings, which nobody can change here.
+MEMORY = "1GB"  # DuckDB's limit
+MOST_BYTES = 64_000_000  # of a result; more would block the page
+#: DuckDB's messages. They are not shown, because they recommend settings that a query cannot change.
 _NO_MEMORY = re.compile(r"(?i)(failed to|could not) allocate|bad allocation|allocation failure|out of memory")
-_unpacked: dict[Any, Unpacked] = {}  # by the limit on it: files are unpacked once
+_unpacked: dict[Any, Unpacked] = {}  # by the limit: files are unpacked once
 
 
 def run(message: dict[str, Any], watchdog: Interrupter) -> bytes:
@@ -68,17 +68,17 @@ def run(message: dict[str, Any], watchdog: Interrupter) -> bytes:
 
 
 def names_of(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
-    """The words of an expression that may be names of columns: those in quotes, and all that are not strings."""
+    """The words of an expression that may be names of columns: quoted names, and everything that is not a string."""
     try:
         tokens = words(message["where"])
-    except (duckdb.Error, UnicodeError):  # the parser says what is wrong
+    except (duckdb.Error, UnicodeError):  # the parser will report it
         return to_json([])
     names = {word.text[1:-1].replace('""', '"') for word in tokens if word.text.startswith('"')}
     return to_json(sorted(names | {word.text for word in tokens if not word.string}))
 
 
 def matching(message: dict[str, Any], watchdog: Interrupter) -> bytes:
-    """The rows of a table for which an expression is true, or why that cannot be said."""
+    """The rows for which an expression is true, or why it cannot be evaluated."""
     table = pa.ipc.open_stream(message["table"]).read_all()
     where = message["where"]
     connection = connect(unsafe=False, memory=MEMORY)
@@ -114,12 +114,12 @@ def tables(_message: dict[str, Any], _watchdog: Interrupter) -> bytes:
 
 
 def examine(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
-    """What the doctor finds."""
+    """The doctor's findings."""
     from dataclasses import asdict
 
     from tbq.server.answers.health import findings_of
 
-    # In ASCII, where paths of any bytes are exact.
+    # As ASCII, which keeps paths of any bytes exact.
     return json.dumps([asdict(each) for each in findings_of(message)]).encode()
 
 
@@ -131,7 +131,7 @@ CALLS: dict[str, Callable[[dict[str, Any], Interrupter], bytes]] = {
 def _framed(table: pa.Table, limit: int, said: list[str], seconds: float) -> bytes:
     more = len(table) > limit
     table = table.slice(0, limit)
-    # Of bytes only their number is sent.
+    # For binary values, only the number of bytes is sent.
     size = sum(column.nbytes for column in table.columns if not _is_binary(column.type))
     if size > MOST_BYTES:
         raise TooMuchError(
@@ -160,7 +160,7 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 
 def _column(column: pa.ChunkedArray) -> Any:
-    """Numbers as float64 with NaN for null, unless a whole number would not be exact; everything else as text."""
+    """Numbers without nulls as float64 if that is exact; everything else as a list of cells."""
     kind = column.type
     if pa.types.is_floating(kind) and not column.null_count:
         return np.asarray(column.to_numpy(), np.float64)
@@ -170,7 +170,7 @@ def _column(column: pa.ChunkedArray) -> Any:
             return np.asarray(values, np.float64)
     try:
         return [_cell(value) for value in values_of(column)]
-    except (ArithmeticError, ValueError):  # dates and times that Python does not have
+    except (ArithmeticError, ValueError):  # dates and times outside Python's range
         return [_odd_cell(value) for value in column]
 
 
@@ -191,7 +191,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bytes):
         return f"<{len(value):,} bytes>"
     if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)  # JSON has neither nan nor inf
+        return value if math.isfinite(value) else str(value)  # JSON has no nan and inf
     if isinstance(value, int):
         return value if is_exact(value) else str(value)
     if isinstance(value, list | dict):
@@ -200,7 +200,7 @@ def _cell(value: Any) -> Any:
 
 
 def _spelled(value: Any) -> Any:
-    """A list or a struct in which nan and inf are words: JSON would make nulls of them."""
+    """A list or a struct with nan and inf as words; JSON would turn them into nulls."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
