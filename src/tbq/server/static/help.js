@@ -2,6 +2,7 @@
 
 import { html, signal } from "./ui.js";
 import { Dialog } from "./menu.js";
+import { TABS } from "./words.js";
 
 export const help = signal(false);
 
@@ -14,7 +15,7 @@ const KEYS = [
   ["s", "show only the run"],
   ["p", "pin the run"],
   ["w", "table over the whole width"],
-  ["1 … 5", "Curves, Media, Hparams, SQL, Health"],
+  [`1 … ${TABS.length}`, TABS.map(([, label]) => label).join(", ")],
   ["d", "dark or light"],
   ["esc", "close, unpin, zoom out"],
   ["?", "this page"],

@@ -5,8 +5,7 @@ import { fixed } from "./hover.js";
 import { moveCursor, atCursor } from "./table.js";
 import { help } from "./help.js";
 import { isReport } from "./runs.js";
-
-const TABS = ["curves", "media", "hparams", "sql", "health"];
+import { TABS } from "./words.js";
 
 /** @param {string} id */
 function focus(id) {
@@ -53,7 +52,7 @@ function pressed(event) {
     keys.End = () => moveCursor(1e9);
     keys.Enter = () => atCursor("fold");
   }
-  if (!isReport) for (const [i, name] of TABS.entries()) keys[String(i + 1)] = () => (tab.value = name);
+  if (!isReport) for (const [i, [name]] of TABS.entries()) keys[String(i + 1)] = () => (tab.value = name);
   const action = keys[event.key];
   if (!action) return;
   event.preventDefault();

@@ -27,6 +27,7 @@ import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, download } from "./menu.js";
 import { count, field } from "./format.js";
 import { matcher } from "./match.js";
+import { BANDS, STATES } from "./words.js";
 
 /** @param {{ children?: any }} props */
 export function Pane({ children }) {
@@ -90,7 +91,7 @@ function said(list) {
   /** @type {Record<string, number>} */
   const states = {};
   for (const run of listed.value) states[run.state] = (states[run.state] ?? 0) + 1;
-  for (const state of ["running", "stalled", "failed"])
+  for (const state of Object.keys(STATES).filter((each) => each !== "finished"))
     if (states[state]) parts.push(`${count(states[state])} ${state}`);
   return parts.join(" · ");
 }
@@ -135,12 +136,7 @@ function GroupMenu() {
           <button type="submit" class="button">Group</button>
         </form>
         <div class="menu-title">Drawn as</div>
-        ${[
-          ["std", "Mean ± standard deviation"],
-          ["sem", "Mean ± standard error"],
-          ["minmax", "Mean, least to largest"],
-          ["none", "Each run in its group’s colour"],
-        ].map(
+        ${Object.entries(BANDS).map(
           ([value, text]) =>
             html`<${Item} key=${value} checked=${band.value === value} onClick=${() => (band.value = value)}>
               ${text}
