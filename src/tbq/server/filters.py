@@ -16,6 +16,7 @@ from tbq.kinds.hparams import column as hparam_column
 from tbq.query.sqlerrors import explain
 from tbq.select import closest
 from tbq.server.children import Children, Job
+from tbq.server.groups import grouped
 from tbq.server.metrics import cells, parsed
 from tbq.server.points import csv_answer
 from tbq.server.runs import hparams_of
@@ -167,10 +168,13 @@ def _explained(text: str, log: LiveLog, table: pa.Table, where: str) -> QueryErr
 
 
 def summary_csv(log: LiveLog, params: Params) -> Answer:
-    """What the runs table shows, as a file: facts, hyperparameters and the metrics asked for."""
+    """What the runs table shows, as a file: facts, groups, hyperparameters and the metrics asked for."""
     rows = params.runs(log)
     wanted = parsed(params.text("columns", "[]") or "[]")
     columns = _facts(log, rows)
+    if by := params.optional("group"):
+        of_run = grouped(log, rows, by).of_run
+        columns["group"] = pa.array([of_run.get(run) for run in rows], pa.string())
     columns |= {name: column for name, column in _hparams(log, rows).items() if name != "hparam"}
     for name, values in cells(log, wanted, rows).items():
         if name in columns:

@@ -41,7 +41,7 @@ ROUTES: dict[str, Route] = {
     ),
     "metrics": Route("metrics.metrics", ("columns",)),
     "filter": Route("filters.filter_runs", ("where", "maybe")),
-    "summary.csv": Route("filters.summary_csv", ("runs", "columns")),
+    "summary.csv": Route("filters.summary_csv", ("runs", "columns", "group")),
     "series": Route("media.series", ("kind", "tag", "runs")),
     "image": Route("media.image", ("run", "tag", "step", "index", "mark")),
     "audio": Route("media.audio", ("run", "tag", "step", "index", "mark")),
@@ -91,11 +91,16 @@ def query(log: LiveLog, body: bytes, job: Job) -> Answer:
             given = json.loads(body)
         except (ValueError, RecursionError):
             given = None
-        if not isinstance(given, dict) or not set(given) <= {"query", "limit"} or "query" not in given:
+        if (
+            not isinstance(given, dict)
+            or not set(given) <= {"query", "limit", "format"}
+            or "query" not in given
+        ):
             raise UsageError('got something else, want JSON: {"query": "select …", "limit": 1000}')
         from tbq.server import sql
 
-        return sql.run_query(log, given["query"], given.get("limit", sql.MOST_ROWS), job)
+        limit, form = given.get("limit", sql.MOST_ROWS), given.get("format", "frame")
+        return sql.run_query(log, given["query"], limit, job, form)
     except TbqError as wrong:
         return failed(log, wrong)
     except MemoryError:

@@ -3,8 +3,10 @@
 
 const UNITS = ["", "k", "M", "G", "T", "P", "E"];
 
-/** A value with `digits` significant digits; without `trim` zeros at the end stay, so that a column aligns on the point.
- * @param {number} value @param {number} digits @param {boolean} trim */
+/**
+ * A value with `digits` significant digits; without `trim` zeros at the end stay, so that a column aligns on the
+ * point. @param {number} value @param {number} digits @param {boolean} trim
+ */
 export function number(value, digits = 4, trim = true) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
   if (value === 0) return "0";
@@ -123,16 +125,4 @@ export function cell(value) {
   if (typeof value === "number") return number(value);
   if (typeof value === "boolean") return value ? "true" : "false";
   return String(value);
-}
-
-/**
- * A field of a CSV file, as tbq's own files have it with `csv_safe` (a test compares the two): a spreadsheet would
- * run a text that starts with one of these signs. @param {unknown} value
- * @param {boolean} isNumber a number, perhaps as text, since it is large
- */
-export function field(value, isNumber = typeof value === "number" || typeof value === "bigint") {
-  if (value === null || value === undefined || Number.isNaN(value)) return "";
-  const text = String(value);
-  const safe = !isNumber && /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
-  return text === "" || /[",\n\r]/.test(text) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -55,7 +55,7 @@ export function Health() {
           counts.length
             ? counts.map(
                 ([name, n]) => html`<span key=${name} class=${`severity ${name}`}>
-                  <span aria-hidden="true">${SEVERITIES[name][0]}</span> ${counted(/** @type {number} */ (n), SEVERITIES[name][1])}
+                  <span aria-hidden="true">${SEVERITIES[name][0]}</span> ${counted(Number(n), SEVERITIES[name][1])}
                 </span>`,
               )
             : !data.failure && html`<span class="severity ok">✓ Nothing is wrong with this log.</span>`

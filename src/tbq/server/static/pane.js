@@ -12,20 +12,18 @@ import {
   filterError,
   filterNote,
   groupError,
-  cellOf,
-  isBroken,
   labelOf,
   metricOf,
   mainTag,
   higherIsBetter,
   STATS,
   FACTS,
-  groupOf,
   isReport,
 } from "./runs.js";
 import { RunsTable, show } from "./table.js";
-import { Menu, Item, Icon, IconButton, download } from "./menu.js";
-import { count, field } from "./format.js";
+import { Menu, Item, Icon, IconButton, save } from "./menu.js";
+import { count } from "./format.js";
+import { link, ranges } from "./api.js";
 import { matcher } from "./match.js";
 import { BANDS, STATES } from "./words.js";
 
@@ -55,7 +53,10 @@ export function Pane({ children }) {
         <${TopMenu} />
         <span class="spring"></span>
         ${html`<${ColumnsMenu} />`}
-        <${IconButton} name="download" label="Download the table as CSV" onClick=${saveTable} />
+        <${IconButton}
+          name="download" label=${isReport ? "Download all runs as CSV" : "Download the table as CSV"}
+          onClick=${saveTable}
+        />
         <${IconButton}
           name="wide" label=${wide.value ? "Show the curves beside the table" : "Table over the whole width (w)"}
           pressed=${wide.value} onClick=${() => (wide.value = !wide.value)}
@@ -239,24 +240,18 @@ function ColumnsMenu() {
   <//>`;
 }
 
-/** What the table shows, with exact numbers. */
+const LONGEST = 30_000; // characters of an address that every server takes
+
+/** The runs of the table as the server's CSV file; a report has one file of all its runs. */
 function saveTable() {
-  const keys = shownColumns.value.filter((key) => key !== "spark");
-  const head = [
-    "run",
-    "state",
-    ...(group.value ? ["group"] : []),
-    ...keys.filter((key) => key !== "state").map((key) => (key.startsWith("hparam.") ? key : labelOf(key))),
-  ];
-  const lines = listed.value.map((run) =>
-    [
-      run.name,
-      run.state,
-      ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []),
-      ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : cellOf(run, key))),
-    ]
-      .map((each) => field(each))
-      .join(","),
-  );
-  download(`${[head.map((each) => field(each)).join(","), ...lines].join("\n")}\n`, "runs.csv", "text/csv");
+  if (isReport) return save(link("summary.csv"), "runs.csv");
+  const ids = listed.value.map((run) => run.id);
+  const inOrder = ranges(ids);
+  const wanted = shownColumns.value.flatMap((key) => metricOf(key) ?? []).map(({ tag, stat }) => [tag, stat]);
+  const url = link("summary.csv", {
+    runs: inOrder.length < LONGEST ? inOrder : ranges(ids.sort((a, b) => a - b)),
+    columns: JSON.stringify(wanted),
+    group: group.value,
+  });
+  save(url, "runs.csv");
 }

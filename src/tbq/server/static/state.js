@@ -228,6 +228,7 @@ export function kept(key, usual) {
 export const theme = kept("theme", "system");
 export const paneWidth = kept("pane", 432);
 export const cardWidth = kept("card", 400);
+export const shortcuts = kept("shortcuts", true); // keys without ctrl, alt or meta act anywhere on the page
 export const dark = signal(false);
 
 /** Keep the colours as chosen, from now on: paper is always light. */
