@@ -202,20 +202,6 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
-def sized(count: int) -> str:
-    """Bytes with a unit.
-
-    >>> sized(1_234_567)
-    '1.2 MB'
-    """
-    amount = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
-
-
 # How the system's names become bytes: on Windows names may contain lone surrogates; elsewhere these stand for bytes.
 _ODD = "surrogatepass" if os.name == "nt" else "surrogateescape"
 

@@ -163,29 +163,6 @@ def test_hover_without_smoothing_has_one_value(demo: str, tab: Tab) -> None:
     tab.keep("hover-plain")
 
 
-@pytest.mark.parametrize(
-    ("tag", "axis", "low", "high"),
-    [
-        ("late", "step", 2_000_000_010.25, 2_000_000_020.75),
-        ("usual", "wall", 1700000003.1234567, 1700000003.7654321),
-    ],
-)
-def test_links_hold_the_exact_zoom(
-    page: str, tabs: Any, tag: str, axis: str, low: float, high: float
-) -> None:
-    first = tabs()
-    first.open(page, f"tags={tag}&x={axis}")
-    first.drawn(tag)
-    first.page.evaluate("([low, high]) => { tbq.state.zoom.value = [low, high] }", [low, high])
-    first.drawn(tag, f"c.layout.xs.low === {low} && c.layout.xs.high === {high}")
-    link = first.page.url
-    second = tabs()
-    second.page.goto(link)
-    shown = second.drawn(tag, "!c.flying && !c.stale")
-    assert shown["x"] == [low, high]
-    assert not second.wrong
-
-
 def test_a_zoom_by_hand_is_the_same_after_a_reload(page: str, tab: Tab) -> None:
     tab.open(page, "tags=late")
     tab.drawn("late")
@@ -309,21 +286,6 @@ def test_brushed_axes_take_the_runs_inside(page: str, tab: Tab) -> None:
     tab.until(lambda: "1 of 2 runs" in tab.page.inner_text("#count"))
     assert tab.runs() == ["run0"]
     tab.keep("brush-exact")
-
-
-def test_runs_sort_by_value_on_the_page(tmp_path: Path, tab: Tab) -> None:
-    names = ["lr=1e-3", "lr=0.003", "lr=0.01", "lr=0.03", "lr=0.1"]
-    for name in names:
-        with tbq.SummaryWriter(tmp_path / "runs" / name) as writer:
-            for tag in ("mapping", "window", "val/loss", "test/mAP"):
-                writer.add_scalar(tag, 1.0, 1)
-    with serving(tmp_path / "runs") as url:
-        tab.open(url, "sort=name")
-        tab.until(lambda: tab.runs() == names)
-        assert tab.page.evaluate("tbq.runs.mainTag.value") == "val/loss"
-        assert tab.page.evaluate("['mapping', 'window', 'val/loss', 'test/mAP'].map(tbq.runs.higherIsBetter)") == [
-            False, False, False, True,
-        ]  # fmt: skip
 
 
 NAMED = {

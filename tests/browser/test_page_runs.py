@@ -166,7 +166,7 @@ def test_columns_are_chosen_and_the_table_is_saved(demo: str, tab: Tab) -> None:
     rows = list(csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text())))
     assert {row["run"] for row in rows} == {name for name in LR if name.endswith("0")}
     best = next(row for row in rows if row["run"] == "lr=0.1/seed=0")
-    assert float(best["train/loss min"]) < 1 and float(best["hparam.lr"]) == 0.1
+    assert float(best["train/loss.min"]) < 1 and float(best["hparam.lr"]) == 0.1
 
 
 def test_ten_thousand_rows_are_not_ten_thousand_elements(tmp_path: Path, tab: Tab) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from pathlib import Path
 
@@ -177,6 +179,15 @@ def test_csv_of_points(asked: Asked, log: tbq.LogDir) -> None:
     assert lines[0] == "run,tag,step,wall_time,value"
     assert len(lines) - 1 == len(log.scalars("val/loss", run="diverged"))
     assert lines[-1].endswith(",nan")
+    text = asked.answer("summary.csv", columns='[["val/loss","min"]]').body.decode()
+    assert text.splitlines()[0].endswith("hparam.seed,val/loss.min")
+    order = [asked.id("lr=0.1/seed=1"), asked.id("lr=0.1/seed=0")]
+    text = asked.answer("summary.csv", runs=f"{order[0]},{order[1]}", group="hparam.lr").body.decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["run"], row["group"]) for row in rows] == [
+        ("lr=0.1/seed=1", "lr=0.1"),
+        ("lr=0.1/seed=0", "lr=0.1"),
+    ]
 
 
 def test_media(asked: Asked, log: tbq.LogDir) -> None:

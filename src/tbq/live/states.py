@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 State = Literal["running", "stalled", "finished", "failed"]
 STATES: tuple[State, ...] = ("running", "stalled", "finished", "failed")
+#: The shape that shows each state in every view, beside its colour.
+SHAPES: dict[State, str] = {"running": "●", "stalled": "◐", "finished": "○", "failed": "✕"}
+UNREAD = "·"  # the shape of a run that has not been read yet
 
 # A run without new data counts as stalled after this many seconds or usual pauses, whichever is longer.
 STALLED_AFTER, STALLED_PAUSES = 120.0, 20.0

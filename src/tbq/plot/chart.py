@@ -16,13 +16,13 @@ from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.colours import RED
 from tbq.table.pixels import Columns as Columns
 from tbq.table.pixels import grid
+from tbq.table.sparks import BROKEN as BROKEN
 
 if TYPE_CHECKING:
     from tbq.plot.canvas import Floats
 
 Axis = Literal["step", "relative", "wall", "value"]
 _FEWEST = 12  # the least width of a plot in cells, if the terminal is wide enough
-BROKEN = "✕"
 _NOISE = 4e-7  # relative difference below which 32-bit numbers count as equal
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
+from tbq.query.moments import BANDS
 from tbq.server.answers.curves import LOGS
 from tbq.server.answers.points import TAG, axis, weight
 from tbq.server.http.encoding import TEXT, Answer
@@ -34,7 +35,7 @@ def command(log: LiveLog, params: Params) -> Answer:
         words += ["--smooth", str(weight(params))]
     if by:
         words += ["--by", by]
-        band = params.choice("band", ("std", "none", "sem", "ci95", "minmax"))
+        band = params.choice("band", ("std", *BANDS))
         words += ["--band", band] if band != "none" else []
     words += ["--log-x"] if "x" in logs else []
     words += ["--log-y"] if logs == "1" or "y" in logs else []

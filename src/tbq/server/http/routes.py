@@ -41,6 +41,7 @@ ROUTES: dict[str, Route] = {
     ),
     "metrics": Route("answers.metrics.metrics", ("columns",)),
     "filter": Route("sql.filters.filter_runs", ("where", "maybe")),
+    "summary.csv": Route("sql.filters.summary_csv", ("runs", "columns", "group")),
     "series": Route("answers.media.series", ("kind", "tag", "runs")),
     "image": Route("answers.media.image", ("run", "tag", "step", "index", "mark")),
     "audio": Route("answers.media.audio", ("run", "tag", "step", "index", "mark")),
@@ -91,11 +92,12 @@ def query(log: LiveLog, body: bytes, job: Job) -> Answer:
             request = json.loads(body)
         except (ValueError, RecursionError):
             request = None
-        if not isinstance(request, dict) or not {"query"} <= set(request) <= {"query", "limit"}:
+        if not isinstance(request, dict) or not {"query"} <= set(request) <= {"query", "limit", "format"}:
             raise UsageError('invalid request, want JSON: {"query": "select …", "limit": 1000}')
         from tbq.server.sql.queries import MOST_ROWS, run_query
 
-        return run_query(log, request["query"], request.get("limit", MOST_ROWS), job)
+        limit, form = request.get("limit", MOST_ROWS), request.get("format", "frame")
+        return run_query(log, request["query"], limit, job, form)
     except TbqError as wrong:
         return failed(log, wrong)
     except MemoryError:

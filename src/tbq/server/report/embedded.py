@@ -58,7 +58,7 @@ class Embedded:
         if answer.type == FRAME:
             body = base64.b64encode(_gzip(answer.body)).decode()
             self.blocks.append(_block(url, "application/octet-stream", body, 'data-gzip="1"'))
-        elif answer.type.startswith("image/"):
+        elif answer.type.startswith(("image/", "text/csv")):
             body = base64.b64encode(answer.body).decode()
             self.blocks.append(_block(url, "application/octet-stream", body, f'data-type="{answer.type}"'))
         else:
@@ -104,10 +104,12 @@ class Embedded:
             group = {"group": by, "band": band}
             self.ask("curves", key={**key, **group}, tag=tag, width=WIDTH, x=x, smooth=smooth, **group)
 
-    def metrics(self, tags: Sequence[str]) -> None:
-        """Embed the numbers of the runs table."""
+    def metrics(self, tags: Sequence[str], by: str | None) -> None:
+        """Embed the numbers of the runs table, and its CSV file."""
         columns = [[tag, stat] for tag in tags for stat in ("last", "min", "max", "best")]
         self.ask("metrics", key={}, columns=json.dumps(columns))
+        lasts = [column for column in columns if column[1] == "last"]
+        self.ask("summary.csv", key={}, columns=json.dumps(lasts), group=by or "")
 
     def health(self) -> None:
         """Embed the doctor's findings on the current files."""

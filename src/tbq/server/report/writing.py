@@ -112,7 +112,7 @@ def _page(
     embedded.json("tags", {"version": log.version, "tags": _listed(log, tags)})
     if by is not None:
         embedded.ask("groups", by=by)
-    embedded.metrics(tags)
+    embedded.metrics(tags, by)
     embedded.curves(tags, by, band, smooth)
     embedded.images()
     embedded.texts()

@@ -15,7 +15,9 @@ from tbq.kinds.hparams import HPARAM
 from tbq.kinds.hparams import column as hparam_column
 from tbq.query.sqlerrors import explain
 from tbq.select import closest
-from tbq.server.answers.metrics import cells
+from tbq.server.answers.groups import grouped
+from tbq.server.answers.metrics import cells, parsed
+from tbq.server.answers.points import csv_answer
 from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import Answer, json_answer
 from tbq.server.sql.worker_pool import Job
@@ -163,3 +165,19 @@ def _explained(text: str, log: LiveLog, table: pa.Table, where: str) -> QueryErr
         return QueryError(error.message, hint=f"did you mean {listed}?")
     hint = 'e.g. hparam.lr > 0.01 and "val/loss" < 0.3; statistics are "val/loss.min"'
     return QueryError(error.message, hint=hint if "loss" not in where else error.hint or hint)
+
+
+def summary_csv(log: LiveLog, params: Params) -> Answer:
+    """What the runs table shows, as a file: facts, groups, hyperparameters and the metrics asked for."""
+    rows = params.runs(log)
+    wanted = parsed(params.text("columns", "[]") or "[]")
+    columns = _facts(log, rows)
+    if by := params.optional("group"):
+        of_run = grouped(log, rows, by).of_run
+        columns["group"] = pa.array([of_run.get(run) for run in rows], pa.string())
+    columns |= {name: column for name, column in _hparams(log, rows).items() if name != "hparam"}
+    for name, values in cells(log, wanted, rows).items():
+        if name in columns:
+            name = f"tag.{name}"
+        columns[name] = pa.array(values, pa.float64(), from_pandas=False)
+    return csv_answer(pa.table(columns), "runs.csv")

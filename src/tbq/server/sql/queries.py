@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from tbq.errors import QueryError, UsageError
 from tbq.schema import schema
-from tbq.server.http.encoding import FRAME, Answer, json_answer
+from tbq.server.answers.points import attachment
+from tbq.server.http.encoding import CSV, FRAME, Answer, json_answer
 from tbq.server.http.params import Params
 from tbq.server.sql.worker_pool import Job
 from tbq.source.urls import is_remote
@@ -25,20 +26,26 @@ _LONGEST = 100_000  # characters of the longest query
 _DERIVED = ("wide", "summary")  # tables with one column per tag
 
 
-def run_query(log: LiveLog, query: Any, limit: Any, job: Job) -> Answer:
-    """The result of a query as a frame. The query runs in another process."""
+def run_query(log: LiveLog, query: Any, limit: Any, job: Job, form: Any = "frame") -> Answer:
+    """The result of a query as a frame or as CSV. The query runs in another process."""
     if not isinstance(query, str) or len(query) > _LONGEST or not is_text(query):
         raise UsageError(f"query: want a text of at most {_LONGEST:,} characters")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_ROWS:
         raise UsageError(f"limit: want a whole number from 1 to {MOST_ROWS:,}")
+    if form not in ("frame", "csv"):
+        raise UsageError("format: want frame or csv")
     found, origins = _found(log)
     with log.lock:
         rows = sum(count for _, kinds, count in log.index.totals() if "scalars" in kinds)
     reply = log.workers.ask(
         job, "run", rows, found=found, origins=origins, query=query, limit=limit, places=log.places,
-        restarts=log.restarts, threads=log.threads, max_unpacked=log.max_unpacked,
+        restarts=log.restarts, threads=log.threads, max_unpacked=log.max_unpacked, csv=form == "csv",
     )  # fmt: skip
-    return Answer(reply.body, FRAME)
+    return (
+        Answer(reply.body, FRAME)
+        if form == "frame"
+        else Answer(reply.body, CSV, headers=attachment("query.csv"))
+    )
 
 
 def _found(log: LiveLog) -> tuple[Found, dict[str, str]]:

@@ -21,6 +21,7 @@ from tbq.query.condition import check
 from tbq.query.safe import BEGIN, connect
 from tbq.query.sql import TABLES, Limits, sql
 from tbq.query.sqltext import words
+from tbq.server.answers.points import csv_text
 from tbq.server.hidden_paths import without_paths
 from tbq.server.http.encoding import frame, is_exact, to_json
 from tbq.server.http.params import TooMuchError
@@ -37,7 +38,7 @@ _unpacked: dict[Any, Unpacked] = {}  # by the limit: files are unpacked once
 
 
 def run(message: dict[str, Any], watchdog: Interrupter) -> bytes:
-    """The result of a query as a frame."""
+    """The result of a query as a frame, or as CSV."""
     began = time.perf_counter()
     for path, url in message["origins"].items():
         stands_for(path, url)
@@ -64,6 +65,8 @@ def run(message: dict[str, Any], watchdog: Interrupter) -> bytes:
         if isinstance(wrong, QueryError):
             raise
         raise QueryError(str(wrong).split("\n", 1)[0]) from None
+    if message["csv"]:
+        return csv_text(_without_bytes(table.slice(0, limit)))
     return _framed(table, limit, said, time.perf_counter() - began)
 
 
@@ -153,6 +156,15 @@ def _framed(table: pa.Table, limit: int, said: list[str], seconds: float) -> byt
         warnings=said,
         seconds=round(seconds, 4),
     ).body
+
+
+def _without_bytes(table: pa.Table) -> pa.Table:
+    """Columns of bytes as texts that say how many, as the page shows them."""
+    for place, field in enumerate(table.schema):
+        if _is_binary(field.type):
+            column = pa.array(_column(table.column(place)), pa.string())
+            table = table.set_column(place, pa.field(field.name, pa.string()), column)
+    return table
 
 
 def _is_binary(kind: pa.DataType) -> bool:

@@ -16,7 +16,8 @@ export class ApiError extends Error {
 /** @typedef {Float64Array | Float32Array | Uint32Array | Uint16Array | Uint8Array} Column */
 /** @typedef {{ header: any, columns: Record<string, Column>, bytes: number }} Frame */
 
-export const report = document.documentElement.dataset.report ?? null;
+/** The title of the report that this file is; null on a page with a server, and outside of a browser. */
+export const report = globalThis.document?.documentElement.dataset.report ?? null;
 
 /**
  * The address of a question; parameters are sorted and empty ones left out, so that equal questions have equal
@@ -38,6 +39,7 @@ let blocks = null;
 /** The embedded block of a report that answers a question.
  * @param {string} url */
 function embedded(url) {
+  if (report === null) return undefined;
   blocks ??= new Map(
     [...document.querySelectorAll("script[data-url]")].map((each) => [
       each.getAttribute("data-url") ?? "",

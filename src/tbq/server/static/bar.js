@@ -6,16 +6,10 @@ import { server, isReport, scalarTags } from "./runs.js";
 import { trouble } from "./live.js";
 import { Menu, Item, Icon, IconButton, copy } from "./menu.js";
 import { help } from "./help.js";
-import { size } from "./format.js";
+import { TABS } from "./words.js";
+import { sized } from "./format.js";
 
 const AXES = /** @type {Record<string, string>} */ ({ step: "step", relative: "relative", wall: "wall time" });
-const TABS = [
-  ["curves", "Curves"],
-  ["media", "Media"],
-  ["hparams", "Hparams"],
-  ["sql", "SQL"],
-  ["health", "Health"],
-];
 
 export function Bar() {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
@@ -72,7 +66,7 @@ export function Bar() {
 function Status() {
   if (trouble.value) return html`<span class="status bad" role="status" title=${trouble.value}>not connected</span>`;
   const left = server.value?.left ?? 0;
-  if (left > 1e6) return html`<span class="status" role="status">reading · ${size(left)} left</span>`;
+  if (left > 1e6) return html`<span class="status" role="status">reading · ${sized(left)} left</span>`;
   return html`<span class="sr" role="status"></span>`;
 }
 

@@ -7,7 +7,7 @@ import { Chart, charts, nameOf, question } from "./plot.js";
 import { press, move, leave, reset, wheel, key } from "./gestures.js";
 import { hover, fixed } from "./hover.js";
 import { Tooltip } from "./tooltip.js";
-import { Menu, Item, IconButton, download, copy, say, fileName } from "./menu.js";
+import { Menu, Item, IconButton, download, save, copy, say, fileName } from "./menu.js";
 import { shown, shownSet, runs, version, banded, groupOf, hot, hotGroup, toggled } from "./runs.js";
 import { axis, group, zoom, logs, logX, outliers, pins, full, dark } from "./state.js";
 import { counted } from "./format.js";
@@ -142,20 +142,15 @@ function said(c) {
 
 /** @param {{ chart: Chart }} props */
 function CardMenu({ chart: c }) {
-  const save = (/** @type {string} */ type) => async () => {
-    const picture = c.picture();
-    if (!picture) return;
+  const picture = (/** @type {string} */ type) => async () => {
+    const drawn = c.picture();
+    if (!drawn) return;
     const name = fileName(c.tag);
-    if (type === "svg") download(svgOf(picture, c.tag, nameOf), `${name}.svg`, "image/svg+xml");
-    else download(await pngOf(picture, c.tag, nameOf), `${name}.png`);
+    if (type === "svg") download(svgOf(drawn, c.tag, nameOf), `${name}.svg`, "image/svg+xml");
+    else download(await pngOf(drawn, c.tag, nameOf), `${name}.png`);
   };
   const { tag } = c;
-  const csv = () => {
-    const anchor = document.createElement("a");
-    anchor.href = link("points", { tag, runs: ranges(shown.value), format: "csv" });
-    anchor.download = `${fileName(tag)}.csv`;
-    anchor.click();
-  };
+  const csv = () => save(link("points", { tag, runs: ranges(shown.value), format: "csv" }), `${fileName(tag)}.csv`);
   const command = async () => {
     const { runs: ids, smooth: s, log, group: g, band: b, low, high, x } = question(tag, 600);
     try {
@@ -174,8 +169,8 @@ function CardMenu({ chart: c }) {
         job();
       };
       return html`
-        <${Item} onClick=${then(save("png"))}>Download PNG<//>
-        <${Item} onClick=${then(save("svg"))}>Download SVG<//>
+        <${Item} onClick=${then(picture("png"))}>Download PNG<//>
+        <${Item} onClick=${then(picture("svg"))}>Download SVG<//>
         ${report === null && html`<${Item} onClick=${then(csv)} hint="all points">Download CSV<//>`}
         ${report === null && html`<${Item} onClick=${then(command)}>Copy the tbq plot command<//>`}
         <hr />

@@ -7,11 +7,10 @@ import { filter, tab, search } from "./state.js";
 import { Dialog, Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
 import { exactly } from "./match.js";
+import { SEVERITIES } from "./words.js";
 import { count, counted } from "./format.js";
 
-const GLYPHS = /** @type {Record<string, string>} */ ({ error: "✕", warning: "▲", info: "●" });
-const WORDS = /** @type {Record<string, string>} */ ({ error: "error", warning: "warning", info: "note" });
-const ORDER = ["error", "warning", "info"];
+const ORDER = Object.keys(SEVERITIES);
 /** @type {import("./types.js").Signal<{ code: string, text: string } | null>} */
 const explained = signal(null);
 
@@ -56,7 +55,7 @@ export function Health() {
           counts.length
             ? counts.map(
                 ([name, n]) => html`<span key=${name} class=${`severity ${name}`}>
-                  <span aria-hidden="true">${GLYPHS[name]}</span> ${counted(/** @type {number} */ (n), WORDS[name])}
+                  <span aria-hidden="true">${SEVERITIES[name][0]}</span> ${counted(Number(n), SEVERITIES[name][1])}
                 </span>`,
               )
             : !data.failure && html`<span class="severity ok">✓ Nothing is wrong with this log.</span>`
@@ -106,8 +105,8 @@ function Finding({ each }) {
   };
   return html`<li class="card finding">
     <span class=${`severity ${each.severity}`}>
-      <span aria-hidden="true">${GLYPHS[each.severity]}</span>
-      <span class="sr">${WORDS[each.severity]}</span>
+      <span aria-hidden="true">${SEVERITIES[each.severity]?.[0]}</span>
+      <span class="sr">${SEVERITIES[each.severity]?.[1]}</span>
     </span>
     <div class="finding-body">
       <p>

@@ -2,6 +2,8 @@
 
 import { html, signal } from "./ui.js";
 import { Dialog } from "./menu.js";
+import { shortcuts } from "./state.js";
+import { TABS } from "./words.js";
 
 export const help = signal(false);
 
@@ -14,7 +16,7 @@ const KEYS = [
   ["s", "show only the run"],
   ["p", "pin the run"],
   ["w", "table over the whole width"],
-  ["1 … 5", "Curves, Media, Hparams, SQL, Health"],
+  [`1 … ${TABS.length}`, TABS.map(([, label]) => label).join(", ")],
   ["d", "dark or light"],
   ["esc", "close, unpin, zoom out"],
   ["?", "this page"],
@@ -48,6 +50,13 @@ function List({ rows, title }) {
 export function Help() {
   if (!help.value) return null;
   return html`<${Dialog} title="Keys and mouse" onClose=${() => (help.value = false)} class="help">
+    <label class="help-switch">
+      <input
+        type="checkbox" id="shortcuts" checked=${shortcuts.value}
+        onChange=${(/** @type {any} */ e) => (shortcuts.value = e.target.checked)}
+      />
+      Single-key shortcuts. Turn them off if you use speech input, or press keys by accident; this browser remembers it.
+    </label>
     <${List} title="Keys" rows=${KEYS} />
     <${List} title="Charts" rows=${MOUSE} />
     <${List} title="Filters of runs" rows=${FILTERS} />

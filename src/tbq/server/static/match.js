@@ -1,5 +1,8 @@
-// Names that fit what a person typed: words, a glob, or re: and a regular expression.
+// Names that fit what a person typed: words, a glob, or re: and a regular expression. `tbq watch` has the same rule
+// in select.py; tests/fixtures/rules/filters.json tests both.
 
+const SPACES = /[ \t\n\r\f\v]+/; // between words
+const EDGES = /^[ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g;
 const LONGEST = 2000; // letters of a name that a regular expression sees
 
 /**
@@ -8,7 +11,7 @@ const LONGEST = 2000; // letters of a name that a regular expression sees
  * @returns {{ test: (name: string) => boolean, error: string, words: ((name: string) => boolean)[] | null }}
  */
 export function matcher(text) {
-  const typed = text.trim();
+  const typed = text.replace(EDGES, "");
   if (!typed) return { test: () => true, error: "", words: [] };
   // re: must match the full name, as in tbq's options; between slashes a part of it is enough.
   const expression = typed.startsWith("re:")
@@ -28,7 +31,7 @@ export function matcher(text) {
       };
     }
   }
-  const words = typed.split(/\s+/).map((word) => ({ without: word.startsWith("-") && word.length > 1, word }));
+  const words = typed.split(SPACES).map((word) => ({ without: word.startsWith("-") && word.length > 1, word }));
   const tests = words.map(({ without, word }) => plain(without ? word.slice(1) : word));
   return { test: (name) => tests.every((each, i) => each(name) !== words[i].without), error: "", words: tests };
 }

@@ -132,14 +132,19 @@ export function say(text) {
   timer = window.setTimeout(() => (notice.value = ""), 4000);
 }
 
-/** @param {Blob | string} data @param {string} name @param {string} type */
-export function download(data, name, type = "text/plain") {
-  const blob = typeof data === "string" ? new Blob([data], { type }) : data;
-  const url = URL.createObjectURL(blob);
+/** Save what is at an address. @param {string} url @param {string} name */
+export function save(url, name) {
   const anchor = document.createElement("a");
   anchor.href = url;
   anchor.download = name;
   anchor.click();
+}
+
+/** @param {Blob | string} data @param {string} name @param {string} type */
+export function download(data, name, type = "text/plain") {
+  const blob = typeof data === "string" ? new Blob([data], { type }) : data;
+  const url = URL.createObjectURL(blob);
+  save(url, name);
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 

@@ -6,12 +6,12 @@ import { useAsk } from "./ask.js";
 import { query, kept, dark } from "./state.js";
 import { scale, ticks, toPixels } from "./chart/scale.js";
 import { inkOf } from "./plot.js";
-import { Empty, download, copy } from "./menu.js";
-import { cell, count, field, number, onPoint } from "./format.js";
+import { Empty, download, copy, say } from "./menu.js";
+import { cell, count, number, onPoint } from "./format.js";
 
 /**
- * @type {import("./types.js").Signal<{ names: string[], types: string[], columns: any[], rows: number, more: boolean,
- * warnings: string[], seconds: number } | null>}
+ * @type {import("./types.js").Signal<{ query: string, names: string[], types: string[], columns: any[], rows: number,
+ * more: boolean, warnings: string[], seconds: number } | null>}
  */
 const result = signal(null);
 const error = signal("");
@@ -19,6 +19,8 @@ const busy = signal(false);
 const history = kept("queries", /** @type {string[]} */ ([]));
 /** @type {AbortController | null} */
 let abort = null;
+
+const MOST = 10_000; // rows of a result
 
 async function execute() {
   abort?.abort();
@@ -29,10 +31,11 @@ async function execute() {
   busy.value = true;
   error.value = "";
   try {
-    const answer = await post("sql", { query: text, limit: 10000 }, { signal: mine.signal });
+    const answer = await post("sql", { query: text, limit: MOST }, { signal: mine.signal });
     const { header, columns } = decode(await answer.arrayBuffer());
     result.value = {
       ...header,
+      query: text,
       columns: header.names.map((/** @type {string} */ _, /** @type {number} */ i) => columns[String(i)]),
     };
     history.value = [text, ...history.value.filter((each) => each !== text)].slice(0, 30);
@@ -301,12 +304,12 @@ function Chart() {
   </details>`;
 }
 
-function saveCsv() {
-  const made = result.value;
-  if (!made) return;
-  const numeric = made.types.map((type) => /^(u?int|float|double|half|decimal)/.test(type));
-  const lines = [made.names.map((name) => field(name)).join(",")];
-  for (let row = 0; row < made.rows; row++)
-    lines.push(made.names.map((_, i) => field(Number.isNaN(at(i, row)) ? "nan" : at(i, row), numeric[i])).join(","));
-  download(`${lines.join("\n")}\n`, "query.csv", "text/csv");
+async function saveCsv() {
+  if (!result.value) return;
+  try {
+    const answer = await post("sql", { query: result.value.query, limit: MOST, format: "csv" });
+    download(await answer.blob(), "query.csv");
+  } catch (wrong) {
+    say(/** @type {Error} */ (wrong).message);
+  }
 }

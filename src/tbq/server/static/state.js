@@ -153,8 +153,9 @@ const escaped = (value) =>
 /** An address in the one way that a browser writes it. @param {string} text */
 const spelled = (text) => new URLSearchParams(text).toString();
 
-function read() {
-  const params = new URLSearchParams(location.hash.slice(1));
+/** Choose what an address says. @param {string} text what follows its # */
+export function read(text) {
+  const params = new URLSearchParams(text);
   batch(() => {
     for (const each of FIELDS) {
       const value = each.read(params.getAll(each.key));
@@ -176,8 +177,9 @@ export function smoothAs(level) {
 
 /** Keep the address and the choices alike, from now on. */
 export function linkAddress() {
-  smoothGiven = new URLSearchParams(location.hash.slice(1)).has("smooth");
-  read();
+  const hash = () => location.hash.slice(1);
+  smoothGiven = new URLSearchParams(hash()).has("smooth");
+  read(hash());
   /** @type {Record<string, string>} */
   let before = {};
   let first = true;
@@ -192,13 +194,13 @@ export function linkAddress() {
     const push = !first && FIELDS.some((each) => each.push && now[each.key] !== before[each.key]);
     before = now;
     first = false;
-    if (spelled(location.hash.slice(1)) === spelled(text)) return;
+    if (spelled(hash()) === spelled(text)) return;
     const url = text ? `#${text}` : location.pathname + location.search;
     if (push) history.pushState(null, "", url);
     else history.replaceState(null, "", url);
   });
-  addEventListener("popstate", read);
-  addEventListener("hashchange", read);
+  addEventListener("popstate", () => read(hash()));
+  addEventListener("hashchange", () => read(hash()));
 }
 
 /** What the person set for this browser, not for the link.
@@ -226,10 +228,13 @@ export function kept(key, usual) {
 export const theme = kept("theme", "system");
 export const paneWidth = kept("pane", 432);
 export const cardWidth = kept("card", 400);
+export const shortcuts = kept("shortcuts", true); // keys without ctrl, alt or meta act anywhere on the page
 export const dark = signal(false);
-const prefers = matchMedia("(prefers-color-scheme: dark)");
-const printed = matchMedia("print");
+
+/** Keep the colours as chosen, from now on: paper is always light. */
 export function linkTheme() {
+  const prefers = matchMedia("(prefers-color-scheme: dark)");
+  const printed = matchMedia("print");
   const follow = () => {
     dark.value = !printed.matches && (theme.value === "dark" || (theme.value === "system" && prefers.matches));
     document.documentElement.dataset.theme = dark.value ? "dark" : "light";

@@ -21,9 +21,10 @@ import {
   server,
 } from "./runs.js";
 import { sort, solo, pinnedRuns, group, wide, filter, hidden as off } from "./state.js";
-import { cell, count, duration, number, size, time } from "./format.js";
+import { cell, count, duration, number, sized, time } from "./format.js";
 import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
+import { STATES, UNREAD } from "./words.js";
 
 /** @typedef {import("./types.js").Run} Run */
 /**
@@ -32,8 +33,6 @@ import { Spark } from "./spark.js";
  */
 
 export const ROW = 28;
-/** @type {Record<string, string>} */
-const GLYPHS = { running: "●", stalled: "◐", finished: "○", failed: "✕" };
 
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const closed = signal(new Set()); // groups whose runs are folded away
@@ -98,7 +97,7 @@ export function shownAs(key, value) {
   if (key === "duration") return duration(value);
   if (key === "started" || key === "last_event") return time(value).slice(0, 16);
   if (key === "step" || key === "events") return count(value);
-  if (key === "bytes") return size(value);
+  if (key === "bytes") return sized(value);
   if (metricOf(key)) return Number.isNaN(value) ? "" : number(value, 4, false);
   return cell(value);
 }
@@ -266,7 +265,7 @@ function TableRow({ row, index, places, nameWidth, total }) {
         <span class="box" style=${on ? { background: tint, borderColor: tint } : { borderColor: tint }}></span>
       </button>
       <span class=${`state ${run.state ?? ""}`} title=${run.state ?? "not read yet"}>
-        ${GLYPHS[run.state] ?? "·"}
+        ${STATES[run.state] ?? UNREAD}
         <span class="sr">${run.state}</span>
       </span>
       <span class="run-name" title=${run.name}>
