@@ -170,7 +170,7 @@ class Follower:
         self._names: set[str] = set()  # of runs that updates have named
         self._told = Told()
         self._ready: deque[_Ready] = deque()  # updates that were made and not yet given
-        self._announced: _Ready | None = None  # whose problems were reported
+        self._announced = False  # the problems of the last update were reported
         self._ended = threading.Event()
         self._looked = time.monotonic()  # when the last look began
         self._idle_cost = 0.0
@@ -178,7 +178,7 @@ class Follower:
             first = self._look(rows=False)
             if first.update:
                 self._ready.append(first)
-                self._announced = first
+                self._announced = True
             self._settle(first)
 
     @property
@@ -363,16 +363,17 @@ class Follower:
                 ready = self._look(rows, most)
                 if not ready.update:
                     self._idle_cost = time.thread_time() - began
+                self._announced = False
                 self._ready.append(ready)
             ready = self._ready[0]
             self._settle(ready)
-            if self._announced is not ready:
+            if not self._announced:
                 try:
                     tell(ready.update.problems, self._on_error)
                 except Exception:  # it is told by that; an interrupt tells nothing
-                    self._announced = ready
+                    self._announced = True
                     raise
-                self._announced = ready
+                self._announced = True
             return ready
 
     def _give_back(self, ready: _Ready) -> None:
