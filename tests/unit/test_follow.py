@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import os
 import shutil
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -484,3 +486,18 @@ def test_tables_of_updates_are_a_mapping(tmp_path: Path) -> None:
         update.tables["images"]
     assert update.tables["scalars"] is update.table("scalars")
     assert len(update.table("images")) == 0
+
+
+def test_the_rows_of_an_update_are_freed_with_it(tmp_path: Path) -> None:
+    log(tmp_path, 1, 2)
+    follower = tbq.follow(tmp_path)
+    update = follower.poll()
+    freed = [weakref.ref(follower), weakref.ref(update), weakref.ref(update.table())]
+    gc.disable()  # the memory of many rows must not wait for the next collection
+    try:
+        del update
+        assert [ref() is None for ref in freed] == [False, True, True]
+        del follower
+        assert freed[0]() is None
+    finally:
+        gc.enable()

@@ -160,7 +160,7 @@ class Follower:
         self._names: set[str] = set()  # of all runs in updates so far
         self._reported = ReportedProblems()
         self._ready: deque[_Ready] = deque()  # updates that no caller has received yet
-        self._announced: _Ready | None = None  # its problems were reported
+        self._announced = False  # the problems of the last update were reported
         self._ended = threading.Event()
         self._poll_began = time.monotonic()
         self._idle_cost = 0.0  # seconds of CPU that the last poll took, if it found nothing
@@ -169,7 +169,7 @@ class Follower:
             first = self._read(rows=False)
             if first.update:
                 self._ready.append(first)
-                self._announced = first
+                self._announced = True
             self._settle(first)
 
     @property
@@ -365,16 +365,17 @@ class Follower:
                 ready = self._read(rows, most)
                 self._left = ready.update.left
                 self._idle_cost = 0.0 if ready.update else time.thread_time() - began
+                self._announced = False
                 self._ready.append(ready)
             ready = self._ready[0]
             self._settle(ready)
-            if self._announced is not ready:
+            if not self._announced:
                 try:
                     tell(ready.update.problems, self._on_error)
                 except Exception:  # it reports the problem; an interrupt does not
-                    self._announced = ready
+                    self._announced = True
                     raise
-                self._announced = ready
+                self._announced = True
             return ready
 
     def _return(self, ready: _Ready) -> None:
