@@ -307,6 +307,7 @@ class LogDir:
         stats: Sequence[str] | str = ("last",),
         run: Names = None,
         steps: Steps = None,
+        by: str | Sequence[str] | None = None,
         best: Mapping[str, Literal["min", "max"]] | None = None,
         sort: Sequence[str] | str = (),
         top: int | None = None,
@@ -321,15 +322,47 @@ class LogDir:
         rows. `require` leaves out runs that lack one of these columns; `media=True` adds texts and images even if `tag`
         or `require` does not name them.
 
+        With `by` ("hparam.lr", or a list; as in `reduce`), one row per configuration: over the best values of its runs
+        `n, mean, std, ci95, best, worst`, and `p`, by Welch's test, of the difference from the best configuration.
+        `left_out` runs have no finite value. `.verdict` says whether the first differs from the second beyond chance.
+
         >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]
         'lr=0.1/seed=0'
+        >>> log.summary(by="hparam.lr", best={"val/loss": "min"}, run="lr=*").verdict
+        "lr=0.1 and lr=0.03 differ beyond chance: p = 0.048 (Welch's t-test, 2 and 2 runs)"
         """
+        from tbq.query.configurations import configurations
         from tbq.summary.leaderboard import leaderboard
 
-        return leaderboard(
-            self._reader.with_options(reading), stats=stats, run=run, tag=tag, steps=steps, best=best, sort=sort,
-            top=top, require=require, media=media, **reading,
-        )  # fmt: skip
+        reader = self._reader.with_options(reading)
+        options: dict[str, Any] = {
+            "stats": stats, "run": run, "tag": tag, "steps": steps, "best": best, "sort": sort, "top": top,
+            "require": require, "media": media, **reading,
+        }  # fmt: skip
+        return leaderboard(reader, **options) if by is None else configurations(reader, by, **options)
+
+    def importance(
+        self,
+        tag: str,
+        *,
+        best: Literal["min", "max"] | None = None,
+        run: Names = None,
+        steps: Steps = None,
+        **reading: Unpack[Reading],
+    ) -> Table:
+        """Which hyperparameters matter: one row each, the most important first.
+
+        `importance` is the share, from 0 to 1, of the variance of the runs' ranks by `tag` that the parameter predicts,
+        of whatever shape; `direction` is the rank correlation, if the metric only rises or only falls; `best` is the
+        value with the best ranks; then `n` runs, the number of different `values`, and a `note`. A run's value is its
+        `best` one, "min" or "max", by default what the tag's name suggests.
+
+        >>> log.importance("val/loss", run="lr=*").to_dicts()[0]["hparam"]
+        'lr'
+        """
+        from tbq.query.importance import importance
+
+        return importance(self._reader.with_options(reading), tag, best, run, steps, **reading)
 
     def show(self, tag: str, **which: Unpack[Which]) -> str:
         """The value of a tag at a step, or the last value, as a few lines of text that a terminal can show.
@@ -452,19 +485,23 @@ class LogDir:
         *,
         by: str | Sequence[str] = "*",
         stats: str | Sequence[str] = ("mean", "std", "min", "max"),
+        best: Mapping[str, Literal["min", "max"]] | None = None,
+        sort: Sequence[str] | str = (),
+        top: int | None = None,
         **selected: Unpack[Selected],
     ) -> Table:
         """Statistics over runs, step by step: one row per group, tag and step, one column per statistic, and `n`.
 
         `by` is "hparam.lr", a glob, or `re:` with brackets around the group's name; if several match a run, the first
-        counts. Statistics: mean, std, min, max, median, ci95, sem, q25, q75.
+        counts. Statistics: mean, std, min, max, median, ci95, sem, q25, q75. `best={"val/loss": "min"}` puts the best
+        group first, as `summary` ranks them; `sort` takes columns ("mean:desc"); `top` keeps the first groups.
 
         >>> log.reduce("val/loss", by="re:(lr=.*)/seed=.*", stats="mean").columns
         ['group', 'tag', 'step', 'mean', 'n']
         """
-        from tbq.query.over_runs import over_runs
+        from tbq.query.configurations import reduced
 
-        return over_runs(self._reader.with_options(selected), by, stats, tag, **selected)[0]
+        return reduced(self._reader.with_options(selected), by, stats, tag, best, sort, top, **selected)
 
     def write_reduced(
         self,

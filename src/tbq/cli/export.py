@@ -33,6 +33,7 @@ _EXAMPLES = """\b
 Examples:
   tbq export runs -o scalars.csv
   tbq export runs --layout wide --tag 'val/*' -o wide.parquet
+  tbq export runs --layout wide --tag lr --tag val/loss --asof val/loss -o joined.csv
   tbq export runs --layout summary --stat last,min -o best.xlsx
   tbq export runs -o out/{run}.csv
   tbq export runs --smooth 0.6 --max-points 500 -o curves.csv
@@ -62,6 +63,11 @@ Examples:
     help=f"all, or one of: {', '.join(KINDS)}.",
 )
 @click.option("--wall-time", is_flag=True, help="With --layout wide, add the wall time of each row.")
+@click.option(
+    "--asof",
+    metavar="TAG",
+    help="With --layout wide, only the steps of this tag; other tags have their last value up to there.",
+)
 @click.option("--elements", is_flag=True, help="With --kind tensors, one row per element, with its index.")
 @select_options
 @curve_options
@@ -73,6 +79,7 @@ def command(
     layout: str,
     stats: str,
     wall_time: bool,
+    asof: str | None,
     elements: bool,
     selection: dict[str, Any],
     smooth: float | None,
@@ -103,6 +110,10 @@ def command(
         raise UsageError(
             "--wall-time is for --layout wide only: other layouts have wall times already, or no place for them"
         )
+    if asof is not None and (layout != "wide" or kind != "scalars"):
+        raise UsageError("--asof is for scalars with --layout wide", hint="add --layout wide, or omit --asof")
+    if asof is not None and selection["tag"] is not None:
+        selection["tag"].append(asof)
     if stats != "last" and layout != "summary":
         raise UsageError("--stat is for --layout summary", hint="add --layout summary, or omit --stat")
     if method != "triangle" and max_points is None:
@@ -137,7 +148,7 @@ def command(
     _tell_nothing(len(table), logdir, log, kind)
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
-    out.emit(_laid_out(table, layout, stats, wall_time))
+    out.emit(_laid_out(table, layout, stats, wall_time, asof))
 
 
 def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) -> None:
@@ -164,9 +175,9 @@ def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:
     return log.table(kind, **options)
 
 
-def _laid_out(table: Table, layout: str, stats: str, wall_time: bool) -> Table:
+def _laid_out(table: Table, layout: str, stats: str, wall_time: bool, asof: str | None) -> Table:
     if layout == "wide":
-        return table.wide(wall_time=wall_time)
+        return table.wide(wall_time=wall_time, asof=asof)
     if layout == "summary":
         return table.summary(stats=stats)
     return table

@@ -15,6 +15,7 @@ from tbq.cli.options import (
     select_options,
     stat_option,
 )
+from tbq.cli.ranking import BY_HELP, ranking_options
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _EXAMPLES = """\b
 Examples:
   tbq reduce runs --by 're:(.*)/seed=.*' -o curves.csv
   tbq reduce runs --by 'lr=0.1/*' --by 'lr=0.03/*' --stat mean,ci95 --tag val/loss
+  tbq reduce runs --by hparam.lr --tag val/loss --best val/loss:min --top 2 -o best.csv
   tbq reduce runs --by 're:(.*)/seed=.*' -o reduced --as-events
 """
 
@@ -34,10 +36,9 @@ Examples:
     "--by",
     multiple=True,
     metavar="EXPR",
-    help="Which runs belong together: hparam.NAME, a glob, or re:EXPR with brackets around the group's name. "
-    "May be repeated. "
-    "[default: all runs]",
+    help=f"{BY_HELP}  [default: all runs]",
 )
+@ranking_options("Put the group with the best mean of this tag first.", "groups")
 @stat_option("mean,std,min,max", "Some of mean, std, min, max, median, ci95, sem, q25, q75, n.")
 @click.option(
     "--as-events", is_flag=True, help="Write event files that TensorBoard shows to the directory -o."
@@ -48,6 +49,9 @@ Examples:
 def command(
     logdir: tuple[str, ...],
     by: tuple[str, ...],
+    best: dict[str, Any],
+    sort: tuple[str, ...],
+    top: int | None,
     stats: str,
     as_events: bool,
     selection: dict[str, Any],
@@ -66,8 +70,10 @@ def command(
     options = {"by": names(by) or "*", "stats": stats, **selection, **reading}
     if not as_events:
         out.check()
-        out.emit(log.reduce(**options))
+        out.emit(log.reduce(best=best or None, sort=sort, top=top, **options))
         return
+    if best or sort or top is not None:
+        raise UsageError("--best, --sort and --top are for tables, not for --as-events", hint="omit them")
     if out.path is None:
         raise UsageError("--as-events needs a directory", hint="-o DIR")
     runs = log.write_reduced(out.path, **options)

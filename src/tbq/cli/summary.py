@@ -9,6 +9,7 @@ import click
 from tbq.cli.options import (
     STATS,
     logdir_argument,
+    names,
     opened,
     output_options,
     read_options,
@@ -17,6 +18,7 @@ from tbq.cli.options import (
     sparks,
     stat_option,
 )
+from tbq.cli.ranking import BY_HELP, ranking_options
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,19 +30,18 @@ Examples:
   tbq summary runs
   tbq summary runs --best val/loss:min --top 10 --spark val/loss
   tbq summary runs --best val/loss:min --sort hparam.lr --require val/accuracy -o best.csv
+  tbq summary runs --by hparam.lr,hparam.optimizer --best val/loss:min
+  tbq summary runs --importance --best val/loss:min
 """
 
 
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
+@click.option("--by", multiple=True, metavar="EXPR", help=f"One row per configuration. {BY_HELP}")
+@ranking_options("Add a tag's best value and its step; put the best run first.", "rows")
 @click.option(
-    "--best",
-    multiple=True,
-    metavar="TAG:min|max",
-    help="Add a tag's best value and its step; put the best run first.",
+    "--importance", is_flag=True, help="One row per hyperparameter: how much of the --best metric it decides."
 )
-@click.option("--sort", multiple=True, metavar="COLUMN[:desc]", help="Sort by this column. May be repeated.")
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the first N runs.")
 @click.option(
     "--require", multiple=True, metavar="COLUMN", help="Leave out runs without a value in this column."
 )
@@ -52,9 +53,11 @@ Examples:
 @output_options
 def command(
     logdir: tuple[str, ...],
-    best: tuple[str, ...],
+    by: tuple[str, ...],
+    best: dict[str, Any],
     sort: tuple[str, ...],
     top: int | None,
+    importance: bool,
     require: tuple[str, ...],
     stats: str,
     spark: str | None,
@@ -63,29 +66,54 @@ def command(
     reading: dict[str, Any],
     out: Output,
 ) -> None:
-    """One row per run: the last value of each scalar, and the hyperparameters as hparam.NAME."""
+    """One row per run: the last value of each scalar, and the hyperparameters as hparam.NAME.
+
+    With --by, one row per configuration: over the best values of its runs n, mean, std, ci95, best and worst; p, by
+    Welch's t-test, says how easily chance alone makes a difference from the best configuration as large as this one.
+    With --importance, one row per hyperparameter, numbers or not: the share of the variance of the runs' ranks that it
+    predicts, its rank correlation if the metric only rises or falls with it, and its best value.
+    """
+    from tbq.cli.emit import tell
 
     out.check()
-    best_of = _best(best)
+    if importance:
+        given = {
+            "--by": by,
+            "--sort": sort,
+            "--top": top,
+            "--require": require,
+            "--spark": spark,
+            "--media": media,
+        }
+        given |= {"--tag": selection.pop("tag"), "--stat": None if stats == "last" else stats}
+        _refuse("--importance", given)
+        if len(best) != 1:
+            hint = "e.g. --importance --best val/loss:min"
+            raise UsageError(f"--importance: want one metric, got {len(best)}", hint=hint)
+        ((tag, way),) = best.items()
+        out.emit(opened(logdir, reading).importance(tag, best=way, **selection, **reading))
+        return
+    if by:
+        _refuse("--by", {"--spark": spark})
     log = opened(logdir, reading)
     table = log.summary(
-        stats=stats, best=best_of, sort=sort, top=top, require=require, media=media, **selection, **reading
-    )
-    ordering = [name for tag in best_of for name in table.best[tag]]
+        stats=stats, by=names(by), best=best, sort=sort, top=top, require=require, media=media, **selection, **reading
+    )  # fmt: skip
+    if by:
+        out.emit(table)
+        tell(table.verdict, name="")
+        return
+    ordering = [name for tag in best for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]
     chosen = {name: selection[name] for name in ("run", "steps")}
     out.emit(table, lambda table: _draw(table, ordering, spark, sparks(log, spark, chosen, reading)))
 
 
-def _best(values: tuple[str, ...]) -> dict[str, Any]:
-    """`TAG:min` and `TAG:max`."""
-    best = {}
-    for text in values:
-        tag, _, way = text.rpartition(":")
-        if not tag or way not in ("min", "max"):
-            raise UsageError(f"--best {text}: want TAG:min or TAG:max", hint="e.g. --best val/loss:min")
-        best[tag] = way
-    return best
+def _refuse(option: str, others: dict[str, Any]) -> None:
+    """Raise for an option that has no meaning beside `option`."""
+    for other, given in others.items():
+        if given:
+            raise UsageError(f"{other} is not for {option}", hint=f"omit {other} or {option}")
 
 
 def _draw(table: Table, ordering: list[str], tag: str | None, curves: dict[str, str]) -> None:

@@ -23,7 +23,7 @@ HPARAM = "hparam."
 class HparamTable(Table):
     """The `hparams` table; `wide()` has one row per run and one column per hyperparameter."""
 
-    def wide(self, tag: Names = None, *, wall_time: bool = False) -> Table:
+    def wide(self, tag: Names = None, *, wall_time: bool = False, asof: str | None = None) -> Table:
         """One row per run, one column per hyperparameter (the selected, or all by name), and `group` and `status`.
 
         Numbers are float64, bools bool; a column with values of several types holds strings. The last value of
@@ -32,6 +32,8 @@ class HparamTable(Table):
         >>> log.hparams(run="diverged").wide(["lr", "optim*"]).columns
         ['run', 'lr', 'optimizer', 'group', 'status']
         """
+        if asof is not None:
+            raise UsageError("asof: hyperparameters have no steps")
         if wall_time:
             raise UsageError("wall_time: hyperparameters have no wall time in the wide layout")
         arrow = self.to_arrow()

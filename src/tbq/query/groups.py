@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import bad
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tbq.decode.reader import Reader
 
 _WANT = "run, hparam.NAME, a glob, or 're:…' with brackets around the group's name"
+_NEXT_HPARAM = re.compile(rf",\s*(?={re.escape(HPARAM)})")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Grouping:
     of_run: Mapping[str, str]
     names: Sequence[str]
     numeric: bool = False  # the groups are more than two values of one number
+    params: Sequence[str] = ()  # the hyperparameters that define the groups, if any do
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # of these, by group
 
     @classmethod
     def of(cls, runs: Sequence[str], by: str | Sequence[str], reader: Reader | None) -> Grouping:
@@ -36,19 +39,16 @@ class Grouping:
         wanted = _expressions(by)
         if wanted == ["run"]:
             return cls({run: run for run in runs}, list(runs))
-        if not any(each.startswith(HPARAM) for each in wanted):
+        names = hparam_names(wanted)
+        if names is None:
             return cls.of_names(group_runs(runs, wanted))
-        if not all(each.startswith(HPARAM) for each in wanted):
-            raise bad("by", by, "only hyperparameters, or only patterns of names")
         if reader is None:
             raise UsageError(
                 f"by: {wanted[0]} needs hyperparameters, which a table lacks", hint="use log.plot(...)"
             )
         from tbq.summary.per_run import hyperparameters
 
-        return cls.of_values(
-            runs, [each.removeprefix(HPARAM) for each in wanted], hyperparameters(reader, runs)
-        )
+        return cls.of_values(runs, names, hyperparameters(reader, runs))
 
     @classmethod
     def of_names(cls, of_run: Mapping[str, str]) -> Grouping:
@@ -81,18 +81,32 @@ class Grouping:
         if not values:
             raise SelectionError(f"no run has all of {', '.join(HPARAM + name for name in names)}")
         of_run = {
-            run: ", ".join(f"{name}={_text(value)}" for name, value in zip(names, parts, strict=True))
+            run: ", ".join(f"{name}={value_text(value)}" for name, value in zip(names, parts, strict=True))
             for run, parts in values.items()
         }
-        by_value = sorted(values, key=lambda run: [*map(_value_key, values[run])])
+        by_value = sorted(values, key=lambda run: [*map(value_key, values[run])])
         ordered = list(dict.fromkeys(of_run[run] for run in by_value))
         numeric = (
-            len(names) == 1 and len(ordered) > 2 and all(_is_number(value) for (value,) in values.values())
+            len(names) == 1 and len(ordered) > 2 and all(is_number(value) for (value,) in values.values())
         )
-        return cls(of_run, ordered, numeric)
+        return cls(of_run, ordered, numeric, list(names), {of_run[run]: values[run] for run in by_value})
+
+
+def hparam_names(by: str | Sequence[str]) -> list[str] | None:
+    """The hyperparameters that `by` names; None if it has patterns of names instead.
+
+    >>> hparam_names("hparam.lr,hparam.batch_size"), hparam_names("lr=*")
+    (['lr', 'batch_size'], None)
+    """
+    wanted = _expressions(by)
+    names = [each.removeprefix(HPARAM) for each in wanted if each.startswith(HPARAM)]
+    if names and len(names) < len(wanted):
+        raise bad("by", by, "only hyperparameters, or only patterns of names")
+    return names or None
 
 
 def _expressions(by: str | Sequence[str]) -> list[str]:
+    """The expressions of `by`; `hparam.lr,hparam.batch_size` are two."""
     if not isinstance(by, str) and not isinstance(by, Iterable):
         raise bad("by", by, f"{_WANT}, or a list of those")
     expressions = [by] if isinstance(by, str) else list(by)
@@ -101,7 +115,8 @@ def _expressions(by: str | Sequence[str]) -> list[str]:
     for each in expressions:
         if not isinstance(each, str):
             raise bad("by", each, _WANT)
-    return expressions
+    parts = [_NEXT_HPARAM.split(each) if each.startswith(HPARAM) else [each] for each in expressions]
+    return list(dict.fromkeys(part for of_each in parts for part in of_each))
 
 
 def _check_hparam(
@@ -113,10 +128,12 @@ def _check_hparam(
         names = sorted({each for run in runs for each in hparams.get(run, ())})
         near = closest(name, names)
         tip = f"; closest: {', '.join(near)}" if near else ""
-        raise SelectionError(
-            f"no run has the hyperparameter {name!r}{tip}",
-            hint=f"hyperparameters: {', '.join(names[:10])}" if names else "no run has any",
-        )
+        hint = f"hyperparameters: {', '.join(names[:10])}" if names else "no run has any"
+        if "," in name:
+            hint = (
+                f"write {HPARAM} before each: {','.join(HPARAM + part.strip() for part in name.split(','))}"
+            )
+        raise SelectionError(f"no run has the hyperparameter {name!r}{tip}", hint=hint)
     if without and not quiet:
         warn(f"{len(without):,} of {len(runs):,} runs have no hyperparameter {name}: {_first_three(without)}")
 
@@ -125,20 +142,27 @@ def _first_three(runs: Sequence[str]) -> str:
     return ", ".join(runs[:3]) + (f" and {len(runs) - 3:,} more" if len(runs) > 3 else "")
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether the value of a hyperparameter is a number; a bool is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _value_key(value: Any) -> tuple[int, float, str]:
-    if _is_number(value):
+def value_key(value: Any) -> tuple[int, float, str]:
+    """The place of a hyperparameter's value among others: numbers by size, then texts."""
+    if is_number(value):
         return (0, -math.inf if math.isnan(value) else value, "")
     return (1, 0.0, str(value))
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """The value of a hyperparameter in the name of a group.
+
+    >>> value_text(0.001), value_text(64.0), value_text(True)
+    ('0.001', '64', 'true')
+    """
     if isinstance(value, bool):
         return str(value).lower()
-    if not _is_number(value):
+    if not is_number(value):
         return str(value)
     short = f"{value:g}" if abs(value) < 1e6 else number(value)
     # Two values are never one group because their first digits are the same.

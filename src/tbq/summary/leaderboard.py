@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import whole
-from tbq.errors import SelectionError
+from tbq.errors import SelectionError, UsageError
 from tbq.select import closest
 from tbq.summary.per_run import summary
 from tbq.table.sort import sort_key, sorted_rows
@@ -28,6 +28,9 @@ def leaderboard(
     **options: Any,
 ) -> SummaryTable:
     """The summary with the best runs first, then sorted by columns; options as in `log.summary`."""
+    keys = [sort] if isinstance(sort, str) else sort
+    if top is not None and not best and not keys:
+        raise no_order("runs")
     table = summary(reader, best=best, **options)
     arrow, columns = table.to_arrow(), table.best
     for tag in columns:
@@ -37,8 +40,15 @@ def leaderboard(
             tip = f"; closest: {', '.join(near)}" if near else ""
             raise SelectionError(f"best: no run has numbers for {tag!r}{tip}", path=reader.path)
     order = {columns[tag][0]: way for tag, way in (best or {}).items()}
-    keys = [sort] if isinstance(sort, str) else sort
-    return table.having(ranked(arrow, keys, order, top)) if order or keys or top is not None else table
+    return table.having(ranked(arrow, keys, order, top)) if order or keys else table
+
+
+def no_order(what: str) -> UsageError:
+    """The error for `top` without an order: the first runs by name are not the best ones."""
+    return UsageError(
+        f"top: nothing says which {what} come first",
+        hint="add best={'val/loss': 'min'} or sort='COLUMN' (--best val/loss:min, --sort COLUMN)",
+    )
 
 
 def ranked(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tbq.table.table import Table
+from tbq.text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,9 +45,13 @@ class SummaryCurves:
 
 
 class SummaryTable(Table):
-    """One row per run; `best` maps each tag of `best=` to the columns of its best value and step."""
+    """One row per run; `best` maps each tag of `best=` to the columns of its best value and step.
+
+    With one row per configuration, `verdict` says whether the first differs from the second beyond chance.
+    """
 
     best: Mapping[str, tuple[str, str]] = {}
+    verdict: str = ""
     curves: SummaryCurves | None = None  # the data of sparklines
 
     def having(self, arrow: pa.Table) -> SummaryTable:
@@ -56,6 +62,7 @@ class SummaryTable(Table):
         2
         """
         table = SummaryTable(arrow, self.kind, logdir=self.logdir, began=self.began)
+        table.verdict = self.verdict
         names = arrow.column_names
         table.best = {tag: both for tag, both in self.best.items() if {*both} <= {*names}}
         table.curves = self.curves if names.count("run") == 1 else None  # a curve is found by its run
@@ -64,7 +71,11 @@ class SummaryTable(Table):
     def _same(self, arrow: pa.Table) -> SummaryTable:
         return self.having(arrow)
 
+    def __repr__(self) -> str:
+        return "\n".join(filter(None, (super().__repr__(), printable(self.verdict))))
+
     def _repr_html_(self) -> str:
         from tbq.table.draw import page
 
-        return page(self._arrow, self.kind, self.curves.beside if self.curves is not None else None)
+        drawn = page(self._arrow, self.kind, self.curves.beside if self.curves is not None else None)
+        return f"{drawn}<p>{html.escape(printable(self.verdict))}</p>" if self.verdict else drawn

@@ -275,17 +275,21 @@ class Table:
         keywords("table.write", options, WRITING)
         return write(self, path, **options)
 
-    def wide(self, tag: Names = None, *, wall_time: bool = False) -> Table:
+    def wide(self, tag: Names = None, *, wall_time: bool = False, asof: str | None = None) -> Table:
         """One row per run and step, one column per tag: the selected tags in their order, or all by name.
 
         `wall_time=True` adds the column `wall_time`: the time at which the row's last value was logged.
+        `asof="val/loss"` joins tags that were logged at different steps: only the steps of this tag, and each other tag
+        with its last value up to there (SQL's asof join, pandas' merge_asof).
 
         >>> log.scalars(run="diverged").wide(["lr", "val/*"]).columns
         ['run', 'step', 'lr', 'val/accuracy', 'val/loss']
+        >>> log.scalars(["lr", "val/loss"], run="diverged").wide(asof="val/loss").to_dicts()[0]
+        {'run': 'diverged', 'step': 19, 'lr': 1.0, 'val/loss': 6.490436553955078}
         """
         from tbq.table.wide import wide
 
-        arrow = wide(self._scalars("wide"), self._order(tag), wall_time)
+        arrow = wide(self._scalars("wide"), self._order(tag), wall_time, asof)
         return self._derived(arrow, "wide")
 
     def summary(self, tag: Names = None, *, stats: Sequence[str] | str = ("last",)) -> Table:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from tbq.columns.grouped import GroupedRows
 from tbq.columns.names import column_names
 from tbq.errors import UsageError, warn
+from tbq.select import closest
 from tbq.text import counted
 
 if TYPE_CHECKING:
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 _MAX_CELLS = 1 << 31
 
 
-def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = False) -> pa.Table:
+def wide(
+    table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = False, asof: str | None = None
+) -> pa.Table:
     """Pivot a scalar table: columns `run`, `step`, then the tags in the order of `tags`, or by name.
 
-    With `wall_time`, the latest wall time of each row follows `step`.
+    With `wall_time`, the latest wall time of each row follows `step`. With `asof`, only the steps of this tag, and
+    every other tag with its last value up to there.
 
     A tag without a value at a step is null there; a tag without any value is all null. Of two values at one
     (run, step, tag) the last wins; a TbqWarning reports how many were hidden.
@@ -37,6 +41,12 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = F
         if tags is not None
         else sorted(rows.tag_names[i] for i in np.unique(rows.tag[rows.starts]))
     )
+    if asof is not None and asof not in order:
+        near = closest(str(asof), order)
+        tip = f"; closest: {', '.join(near)}" if near else ""
+        raise UsageError(
+            f"asof: no column for the tag {asof!r}{tip}", hint="select the tag too (tag=, --tag)"
+        )
     position, run_of_row, step_of_row = _place(rows)
     count = len(run_of_row)
     if count * len(order) > _MAX_CELLS:
@@ -56,13 +66,18 @@ def wide(table: pa.Table, tags: Sequence[str] | None = None, wall_time: bool = F
         columns["wall_time"] = pa.array(latest, mask=np.isneginf(latest))
     blocks = _blocks_by_tag(rows)
     hidden: dict[str, int] = {}
-    for tag, name in zip(order, column_names(order, reserved=tuple(columns)), strict=True):
+    names = dict(zip(order, column_names(order, reserved=tuple(columns)), strict=True))
+    for tag, name in names.items():
         columns[name], lost = _column(rows, position, blocks.get(tag, []), count)
         if lost:
             hidden[tag] = lost
     if hidden:
         warn(_say_hidden(hidden))
-    return pa.table(columns)
+    if asof is None:
+        return pa.table(columns)
+    from tbq.table.asof import as_of
+
+    return as_of(pa.table(columns), names[asof], [name for tag, name in names.items() if tag != asof])
 
 
 def _place(rows: GroupedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:

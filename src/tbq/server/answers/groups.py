@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tbq.kinds.hparams import HPARAM
 from tbq.plot.groups import Groups
-from tbq.query.groups import Grouping, group_runs
+from tbq.query.groups import Grouping, group_runs, hparam_names
 from tbq.query.moments import Moments, merged
 from tbq.server.answers.points import placed, smooth_values
 from tbq.server.hparam_runs import hparams_of
@@ -57,13 +56,13 @@ def groups(log: LiveLog, params: Params) -> Answer:
 
 
 def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -> Groups:
-    """The groups by `hparam.NAME`, or by a pattern of names, as in `tbq plot --by`."""
-    if not by.startswith(HPARAM):
+    """The groups by hyperparameters, or by a pattern of names, as in `tbq plot --by`."""
+    names = hparam_names(by)
+    if names is None:
         return Groups.coloured(Grouping.of_names(group_runs(runs, by, foreign=True)), dark=dark)
     with log.lock:
         known = {run: hparams_of(log, run) for run in runs}
     hparams = {run: each.values for run, each in known.items() if each}
-    names = [by.removeprefix(HPARAM)]
     return Groups.coloured(Grouping.of_values(runs, names, hparams, foreign=True), dark=dark)
 
 

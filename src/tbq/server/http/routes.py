@@ -53,6 +53,7 @@ ROUTES: dict[str, Route] = {
     "mesh": Route("answers.values.mesh", ("run", "tag", "step", "mark")),
     "graph": Route("answers.graphs.graph", ("run", "tag", "under", "mark")),
     "hparams": Route("answers.hparams.hparams"),
+    "importance": Route("answers.hparams.importance", ("tag", "stat", "runs")),
     "health": Route("answers.health.health", ("wait",)),
     "explain": Route("answers.health.explain", ("code",)),
     "command": Route(
