@@ -66,7 +66,7 @@ class Board:
     way: str
     rows: Sequence[Configuration]
     grouping: Grouping
-    values: Mapping[str, float | None]  # by run: the best value; None if the run lacks the tag
+    values: Mapping[str, float | None]  # by run; None or absent if the run lacks the tag
 
     @classmethod
     def of(cls, tag: str, way: str, values: Mapping[str, float | None], grouping: Grouping) -> Board:
@@ -131,17 +131,27 @@ class Board:
         return f"{a} and {b} {differ} beyond chance: p = {p:.2g} (Welch's t-test, {numbers})"
 
     def arrow(self) -> pa.Table:
-        """One row per configuration."""
+        """One row per configuration: what defines it, its statistics, and how many runs do not count."""
+        import pyarrow as pa
+
+        if self.grouping.params:
+            names = distinct([(f"{HPARAM}{name}", HPARAM) for name in self.grouping.params])
+            of_rows = [self.grouping.values[row.name] for row in self.rows]
+            table = pa.table(
+                {name: hparam_column([row[i] for row in of_rows]) for i, name in enumerate(names)}
+            )
+        else:
+            table = pa.table({"group": pa.array([row.name for row in self.rows], pa.string())})
+        statistics = self.statistics()
+        for name in statistics.column_names:
+            table = table.append_column(name, statistics[name])
+        return table.append_column("left_out", pa.array([row.left_out for row in self.rows], pa.int64()))
+
+    def statistics(self) -> pa.Table:
+        """One row per configuration: `n, mean, std, ci95, best, worst, p`."""
         import pyarrow as pa
 
         rows, least = self.rows, self.way == "min"
-        if self.grouping.params:
-            names = distinct([(f"{HPARAM}{name}", HPARAM) for name in self.grouping.params])
-            of_rows = [self.grouping.values[row.name] for row in rows]
-            columns = {name: hparam_column([row[i] for row in of_rows]) for i, name in enumerate(names)}
-        else:
-            columns = {"group": pa.array([row.name for row in rows], pa.string())}
-        columns["n"] = pa.array([row.n for row in rows], pa.int64())
         numbers = {
             "mean": [row.mean for row in rows],
             "std": [row.std for row in rows],
@@ -150,9 +160,8 @@ class Board:
             "worst": [row.greatest if least else row.smallest for row in rows],
             "p": [row.p(rows[0]) for row in rows],
         }
-        columns |= {name: pa.array(each, pa.float64()) for name, each in numbers.items()}
-        columns["left_out"] = pa.array([row.left_out for row in rows], pa.int64())
-        return pa.table(columns)
+        columns = {"n": pa.array([row.n for row in rows], pa.int64())}
+        return pa.table(columns | {name: pa.array(each, pa.float64()) for name, each in numbers.items()})
 
     def warn_of_left_out(self) -> None:
         """Warn about runs that have no finite value, and so do not count."""

@@ -56,14 +56,19 @@ def groups(log: LiveLog, params: Params) -> Answer:
 
 
 def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -> Groups:
-    """The groups by hyperparameters, or by a pattern of names, as in `tbq plot --by`."""
+    """The groups with their colours, as `tbq plot --by` makes them."""
+    return Groups.coloured(grouping(log, runs, by), dark=dark)
+
+
+def grouping(log: LiveLog, runs: Sequence[str], by: str) -> Grouping:
+    """The groups by hyperparameters (`hparam.lr,hparam.batch_size`), or by a pattern of the name."""
     names = hparam_names(by)
     if names is None:
-        return Groups.coloured(Grouping.of_names(group_runs(runs, by, foreign=True)), dark=dark)
+        return Grouping.of_names(group_runs(runs, by, foreign=True))
     with log.lock:
         known = {run: hparams_of(log, run) for run in runs}
     hparams = {run: each.values for run, each in known.items() if each}
-    return Groups.coloured(Grouping.of_values(runs, names, hparams, foreign=True), dark=dark)
+    return Grouping.of_values(runs, names, hparams, foreign=True)
 
 
 def lines(

@@ -1,18 +1,12 @@
-"""The hyperparameters of all runs, the metrics that experiments declare, and how much each parameter decides."""
+"""The hyperparameters of all runs, and the metrics that experiments declare."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tbq.columns.codes import values_of
-from tbq.query.importance import importances
-from tbq.roles import best_of
-from tbq.server.answers.metrics import check_tag, values
 from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import Answer, json_answer
-from tbq.summary.statistics import STATS
 
 if TYPE_CHECKING:
     from tbq.server.http.params import Params
@@ -48,27 +42,6 @@ def hparams(log: LiveLog, _params: Params) -> Answer:
                 }
                 for run, each in by_run.items()
             ],
-        }
-    )
-
-
-def importance(log: LiveLog, params: Params) -> Answer:
-    """How much of a metric each hyperparameter decides, over these runs, as `log.importance` has it."""
-    tag, stat = params.text("tag"), params.choice("stat", ("best", *STATS))
-    runs = params.runs(log)
-    check_tag(log, tag)
-    way = stat if stat in ("min", "max") else best_of(tag)
-    of_runs = values(log, tag, stat, runs)
-    with log.lock:
-        hparams = {run: each.values for run in of_runs if (each := hparams_of(log, run))}
-    return json_answer(
-        {
-            "version": log.version,
-            "tag": tag,
-            "stat": stat,
-            "hparams": [asdict(each) for each in importances(of_runs, way, hparams)],
-            "left_out": len(runs) - len(of_runs),
-            "not_finite": sum(not math.isfinite(value) for value in of_runs.values()),
         }
     )
 

@@ -53,7 +53,8 @@ ROUTES: dict[str, Route] = {
     "mesh": Route("answers.values.mesh", ("run", "tag", "step", "mark")),
     "graph": Route("answers.graphs.graph", ("run", "tag", "under", "mark")),
     "hparams": Route("answers.hparams.hparams"),
-    "importance": Route("answers.hparams.importance", ("tag", "stat", "runs")),
+    "configurations": Route("answers.decisions.configurations", ("by", "tag", "stat", "runs")),
+    "importance": Route("answers.decisions.importance", ("tag", "stat", "runs")),
     "health": Route("answers.health.health", ("wait",)),
     "explain": Route("answers.health.explain", ("code",)),
     "command": Route(
