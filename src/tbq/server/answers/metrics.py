@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.arguments import bad
+from tbq.errors import UsageError
 from tbq.roles import best_of
 from tbq.server.answers.points import table
 from tbq.server.http.encoding import Answer, frame
@@ -132,6 +133,13 @@ def _at(log: LiveLog, tag: str, step: int, runs: Sequence[str]) -> dict[str, flo
             latest = steps[before].max()
             by_run[run] = float(values_of_run[before[steps[before] == latest][-1]])
     return by_run
+
+
+def check_tag(log: LiveLog, tag: str) -> None:
+    """Raise an error if no run ever had this tag."""
+    with log.lock:
+        if log.index.code(tag) < 0:
+            raise UsageError(f"no run has the tag {tag[:200]!r}")
 
 
 def cells(log: LiveLog, wanted: Sequence[tuple[str, str]], rows: Sequence[str]) -> dict[str, list[Any]]:
