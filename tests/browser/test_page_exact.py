@@ -190,7 +190,7 @@ def test_steps_past_2_to_the_53_are_exact(page: str, tab: Tab) -> None:
     tab.page.reload()
     tab.until(lambda: f"step={FAR + 1}" in (picture.get_attribute("src") or ""))
     tab.page.locator(".strip button").first.click()
-    tab.page.get_by_role("button", name="Step before").click()
+    tab.page.get_by_role("button", name="Previous step").click()
     tab.until(lambda: f"step={FAR}&" in (tab.page.locator(".large-scroll img").get_attribute("src") or ""))
     tab.page.keyboard.press("Escape")
     for kind, text in (("texts", "text 1"), ("tensors", f"{2**60 + 4}")):
@@ -226,7 +226,7 @@ def test_a_very_long_text_can_be_downloaded(tmp_path: Path, tab: Tab) -> None:
         tab.open(url, "tab=media&kind=texts")
         tab.page.get_by_text("The first 2,000,000 of 2,100,007 characters are shown").wait_for()
         with tab.page.expect_download() as saved:
-            tab.page.get_by_role("link", name="Download the whole text").click()
+            tab.page.get_by_role("link", name="Download the full text").click()
         assert Path(saved.value.path()).read_text() == text
         assert not tab.wrong
 

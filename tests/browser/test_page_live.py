@@ -18,7 +18,7 @@ def test_a_page_follows_a_writer(tmp_path: Path, tab: Tab, tabs: Any) -> None:
     (tmp_path / "log").mkdir()
     with serving(tmp_path / "log") as url:
         tab.open(url)
-        tab.page.get_by_text("Waiting; this page fills by itself.").first.wait_for()
+        tab.page.get_by_text("Waiting. The page updates by itself.").first.wait_for()
         tab.keep("empty")
         second = tabs()
         second.open(url)
@@ -88,7 +88,7 @@ def test_a_run_vanishes_while_it_is_the_only_one_shown(tmp_path: Path, tab: Tab)
             )["series"]
             == []
         )
-        tab.page.get_by_text("No points of the shown runs").wait_for()
+        tab.page.get_by_text("The shown runs have no points").wait_for()
         tab.page.get_by_text("only b").click()
         assert len(tab.drawn("loss", "c.curves.series.length > 0")["series"]) == 1
         tab.page.locator('.row[data-run="a"]').click()

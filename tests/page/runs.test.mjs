@@ -155,7 +155,7 @@ test("a condition is the server's; its parser decides whether it is one", async 
   answers.filter = () => ({ ids: null, word: true, closest: ["other"] });
   state.filter.value = "othre";
   await until(() => runs.filterNote.value.includes("Closest"));
-  assert.match(runs.filterNote.value, /fits none of 4 runs. Closest: other\./);
+  assert.match(runs.filterNote.value, /matches none of 4 runs. Closest: other\./);
   answers.filter = () => undefined;
   state.filter.value = "a b";
   await until(() => runs.filterError.value === "no answer");

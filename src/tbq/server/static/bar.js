@@ -1,4 +1,4 @@
-// The bar at the top: where one is, and how curves are drawn.
+// The bar at the top: the tabs, and the controls of how curves are drawn.
 
 import { html, useRef } from "./ui.js";
 import { tab, search, smooth, axis, theme, dark, views, zoom, logX, outliers, cardWidth, wide } from "./state.js";
@@ -70,7 +70,7 @@ function Status() {
   return html`<span class="sr" role="status"></span>`;
 }
 
-/** Search of tags, smoothing and the x axis. */
+/** The search for tags, the smoothing and the x axis. */
 function Drawing() {
   const kind = axis.value.startsWith("tag:") ? axis.value.slice(4) : AXES[axis.value];
   return html`<span class="drawing">
@@ -154,7 +154,7 @@ function Drawing() {
   </span>`;
 }
 
-/** The axes and the smoothing that a report has curves for. */
+/** Chooses among the axes and smoothings for which a report contains curves. */
 function Views() {
   const all = views.value;
   const levels = all

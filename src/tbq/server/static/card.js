@@ -37,14 +37,14 @@ export function Card({ tag, description = "", big = false }) {
     };
     measure();
     const stops = [
-      // Data: whenever what is asked for changes, and the card is on the screen.
+      // Fetch when the question changes and the card is on the screen.
       on([computed(() => question(tag, c.columns())), version], (params) => {
         c.params = params;
         c.stale = true;
         c.askSoon();
         c.drawSoon();
       }),
-      // Looks.
+      // Redraw the same data.
       on([dark, logs, logX, outliers, zoom, group, groupOf, runs, shownSet], () => c.drawSoon()),
       on([hover, fixed, hot, hotGroup], () => c.drawOver()),
     ];
@@ -54,7 +54,7 @@ export function Card({ tag, description = "", big = false }) {
       if (c.curves && Math.abs(c.curves.width - c.width) > 100) c.ask();
     });
     sized.observe(node);
-    // On paper a card has another size and more pixels, at once: nothing waits for a frame.
+    // A printed card has another size and more pixels. Draw it at once: printing does not wait for a frame.
     const paper = matchMedia("print");
     const onPaper = () => {
       measure();
@@ -64,7 +64,7 @@ export function Card({ tag, description = "", big = false }) {
     c.visible = report !== null;
     const seen = new IntersectionObserver(
       ([entry]) => {
-        c.visible = entry.isIntersecting || report !== null; // a report may be printed, and has its data at hand
+        c.visible = entry.isIntersecting || report !== null; // a report may be printed, and fetches nothing
         if (c.visible && c.stale) c.ask();
       },
       { rootMargin: "100px" },
@@ -119,22 +119,22 @@ export function Card({ tag, description = "", big = false }) {
       onDblClick=${() => reset(c)} onWheel=${(/** @type {WheelEvent} */ e) => wheel(c, e)}
       onKeyDown=${(/** @type {KeyboardEvent} */ e) => key(c, e)}
     >
-      <canvas ref=${base} class="plot-base" role="img" aria-label=${said(c)}></canvas>
+      <canvas ref=${base} class="plot-base" role="img" aria-label=${describe(c)}></canvas>
       <canvas ref=${over} class="plot-over" aria-hidden="true"></canvas>
       ${c.loading && html`<div class="plot-note loading" aria-hidden="true"></div>`}
       ${c.error && html`<div class="plot-note" role="status">${c.error}</div>`}
       ${
         !c.error &&
         empty &&
-        html`<div class="plot-note">No points of the shown runs${zoom.value ? " in this range" : ""}.</div>`
+        html`<div class="plot-note">The shown runs have no points${zoom.value ? " in this range" : ""}.</div>`
       }
       <${Tooltip} chart=${c} tag=${tag} />
     </div>
   </section>`;
 }
 
-/** What the picture shows, for those who cannot see it. @param {Chart} c */
-function said(c) {
+/** Describes the picture for screen readers. @param {Chart} c */
+function describe(c) {
   if (!c.curves) return `${c.tag}: loading`;
   const n = c.curves.series.length;
   return `${c.tag}: ${counted(n, banded.peek() ? "group" : "run")}, ${counted(c.curves.points, "point")}`;

@@ -20,7 +20,7 @@ export function number(value, digits = 4, trim = true) {
 }
 
 /**
- * A value in the digits that are needed to tell it from another that far away, at least `least`.
+ * A value with enough digits to distinguish it from another one `unit` away, but at least `least`.
  * @param {number} value @param {number} unit @param {number} least
  */
 export function numberTo(value, unit, least = 4) {
@@ -29,8 +29,8 @@ export function numberTo(value, unit, least = 4) {
 }
 
 /**
- * Numbers of one column as texts that align on the point, if they stand at the right: what others have after it is
- * filled with spaces as wide as a digit and as wide as a point. @param {string[]} texts
+ * Pads the numbers of a right-aligned column, so that their decimal points align: with spaces as wide as a digit or
+ * a point. @param {string[]} texts
  * @returns {(text: string) => string}
  */
 export function onPoint(texts) {
@@ -49,22 +49,22 @@ function trimmed(text) {
 
 /** With thousands separators. @param {string} text */
 export function grouped(text) {
-  const [whole, rest] = text.split(".");
-  const marked = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const [integer, rest] = text.split(".");
+  const marked = integer.replace(/\B(?=(\d{3})+$)/g, ",");
   return rest === undefined ? marked : `${marked}.${rest}`;
 }
 
 /** A whole number with thousands separators. @param {number | bigint} value */
-export const count = (value) => (value === null || value === undefined ? "" : grouped(whole(value)));
+export const count = (value) => (value === null || value === undefined ? "" : grouped(integerText(value)));
 
-/** Three runs, one run. @param {number} n @param {string} one the noun for one of them */
+/** A count with its noun: 3 runs, 1 run. @param {number} n @param {string} one the noun for one of them */
 export const counted = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
 
 /** @param {number | bigint} value */
-const whole = (value) =>
+const integerText = (value) =>
   typeof value === "bigint" ? String(value) : Math.abs(value) < 1e21 ? String(Math.round(value)) : number(value);
 
-/** A count or a tick in few letters. @param {number} value @param {number} [digits] */
+/** A count or a tick in few characters. @param {number} value @param {number} [digits] */
 export function compact(value, digits) {
   if (!(Math.abs(value) < 999.5e18)) return number(value, digits ?? 3); // beyond the last unit, or NaN
   let size = 0;
@@ -119,7 +119,7 @@ export function time(seconds) {
   return `${day.join("-")} ${clock.join(":")}`;
 }
 
-/** A value of a hyperparameter or a cell. @param {unknown} value */
+/** A hyperparameter or a cell as text. @param {unknown} value */
 export function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return number(value);

@@ -1,4 +1,4 @@
-// Keys do what they do in less and vim; none of them works while a person types.
+// Keys act as in less and vim. They do nothing while the focus is in a field.
 
 import { shortcuts, tab, wide, theme, dark, full, zoom, solo } from "./state.js";
 import { fixed } from "./hover.js";

@@ -58,7 +58,7 @@ export function Pane({ children }) {
           onClick=${saveTable}
         />
         <${IconButton}
-          name="wide" label=${wide.value ? "Show the curves beside the table" : "Table over the whole width (w)"}
+          name="wide" label=${wide.value ? "Show the curves beside the table" : "Show the table at full width (w)"}
           pressed=${wide.value} onClick=${() => (wide.value = !wide.value)}
         />
       </div>
@@ -69,10 +69,10 @@ export function Pane({ children }) {
         >
           <span class=${`box all ${every ? "on" : shown.value.length ? "some on" : ""}`}></span>
         </button>
-        <span id="count">${said(all.length)}</span>
+        <span id="count">${summary(all.length)}</span>
         ${
           solo.value &&
-          html`<button type="button" class="chip" onClick=${() => (solo.value = "")} title="Show all again">
+          html`<button type="button" class="chip" onClick=${() => (solo.value = "")} title="Show all runs">
             only ${solo.value} ✕
           </button>`
         }
@@ -84,7 +84,7 @@ export function Pane({ children }) {
 }
 
 /** @param {number} list */
-function said(list) {
+function summary(list) {
   const all = runs.value.length;
   const on = shown.value.length;
   const parts = [list === all ? `${count(all)} ${all === 1 ? "run" : "runs"}` : `${count(list)} of ${count(all)} runs`];
@@ -130,7 +130,7 @@ function GroupMenu() {
           }}
         >
           <input
-            aria-label="Regular expression for the full name; the group is what is in brackets"
+            aria-label="Regular expression for the full name; its group in parentheses names the group of runs"
             placeholder="(lr=.*)/seed=.*" value=${pattern.value}
             onInput=${(/** @type {any} */ e) => (pattern.value = e.target.value)}
           />
@@ -240,7 +240,7 @@ function ColumnsMenu() {
   <//>`;
 }
 
-const LONGEST = 30_000; // characters of an address that every server takes
+const LONGEST = 30_000; // characters of an address that servers and proxies accept
 
 /** The runs of the table as the server's CSV file; a report has one file of all its runs. */
 function saveTable() {
