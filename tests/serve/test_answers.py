@@ -154,7 +154,9 @@ def test_a_filter_by_tags_that_differ_by_case_alone(tmp_path: Path) -> None:
     made = Asked(tmp_path)
     assert made.json("filter", where="loss > 0")["ids"] == [0]
     assert made.json("filter", where="Loss > 0")["ids"] == []
-    assert "cannot distinguish Loss and loss" in made.json("filter", 400, where="loss > 0 and Loss < 0")["error"]
+    assert (
+        "cannot distinguish Loss and loss" in made.json("filter", 400, where="loss > 0 and Loss < 0")["error"]
+    )
     made.log.close()
 
 
