@@ -130,7 +130,7 @@ class Worker:
                 raise BusyError("the process for SQL does not start", hint="try again in a few seconds")
         if self._over:  # perhaps before `_inbox` was set
             raise self._ended(subject(message["call"]))
-        # A stopped process reads nothing: if the message exceeds the pipe, `_send` ends only with the process.
+        # A stopped process reads nothing: if the message exceeds the pipe, only its end ends `_send`.
         timer = threading.Timer(job.seconds + _GRACE, self.process.kill)
         timer.daemon = True
         timer.start()
