@@ -19,13 +19,13 @@ _PIECE = 1 << 20
 _RESERVE = 256 << 20  # so much of the disk stays free
 
 
-_Stamp = tuple[int, int, int, int]
+Stamp = tuple[int, int, int, int]  # device, inode, size, time of the last change
 
 
 class _Copy(NamedTuple):
     """What a file was unpacked to."""
 
-    stamp: _Stamp | None  # of the file then
+    stamp: Stamp | None  # of the file then
     path: bytes | None
     before: bytes | None = None  # that of the version before, whose rows may not have been made yet
 
@@ -55,7 +55,7 @@ class Unpacked:
     def __call__(self, path: bytes) -> bytes | None:
         """The path of the unpacked file; None if it is not compressed after all."""
         with self._lock:
-            done, stamp = self._done.get(path), _stamp(path)
+            done, stamp = self._done.get(path), stamp_of(path)
             if done is None or done.stamp != stamp:
                 if done is not None and done.before is not None:
                     with contextlib.suppress(OSError):
@@ -131,7 +131,7 @@ class Unpacked:
         return os.fsencode(target) if written else None
 
 
-def _stamp(path: bytes) -> _Stamp | None:
+def stamp_of(path: bytes | str) -> Stamp | None:
     """What changes if a file grows or is replaced."""
     try:
         status = os.stat(path)
