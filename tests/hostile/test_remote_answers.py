@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import eventfile as ef
 import pytest
 from buckets import Bucket, Request, S3Server
-from webserver import RECENT, Asked, Web, scripted
+from webserver import NAME, RECENT, Asked, Web, events, scripted
 
 import tbq
 from tbq.errors import DamageError, SourceError
-from tbq.lake.location import location_of
 from tbq.source import mirror, store
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
-NAME = "events.out.tfevents.1.host"
-
-
-def events(count: int, tag: str = "loss") -> bytes:
-    return ef.event_file([ef.version(), *(ef.scalar(tag, i, i) for i in range(count))])
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +32,7 @@ def no_retries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
     monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))
-    with scripted() as server:
-        for run in "abc":
-            server.put(f"runs/{run}/{NAME}", events(20))
+    with scripted("abc") as server:
         yield server
 
 
@@ -338,26 +329,6 @@ def test_many_failing_objects_are_not_a_store_that_fails(bucket: Bucket, s3_serv
     assert len(log.scalars(on_error="ignore")) == 40 and len(log.problems) == 40
 
 
-def test_a_path_with_a_name_that_comes_later(tmp_path: Path) -> None:
-    """Named paths, patterns with a name, and links are seen as soon as plain paths are."""
-    later = tmp_path / "later"
-    (tmp_path / "link").symlink_to(later)
-    sources = [
-        f"x:{later}",
-        f"x:{later}/*",
-        str(tmp_path / "link"),
-        {"x": str(later)},
-        str(later),
-        f"x:{tmp_path}/l*r",
-    ]
-    followers = [tbq.follow(source, on_error="ignore") for source in sources]  # type: ignore[arg-type]
-    for follower in followers:
-        assert not follower.poll() and not follower.poll()
-    (later / "run").mkdir(parents=True)
-    (later / "run" / NAME).write_bytes(events(3))
-    assert [len(follower.poll().table()) for follower in followers] == [3] * len(sources)
-
-
 NAMES = [f"events.out.tfevents.{number}.host" for number in (9, 10, 100, 2, 11)]
 
 
@@ -503,39 +474,6 @@ def test_a_large_file_with_a_header_whose_parts_are_wrong(
     assert (rows, damaged) == ((200, []) if not ranges and wrong == "other bytes" else (0, ["unreadable"]))
     web.answer = lambda asked: None
     assert len(tbq.open(f"{web.url}/runs/a", storage=storage).scalars()) == 200
-
-
-@pytest.mark.parametrize("ask", [tbq.open, lambda url: location_of(url).entries("")], ids=["a log", "a lake"])
-def test_a_store_that_lists_the_same_page_for_ever(
-    ask: Callable[[str], object], bucket: Bucket, s3_server: S3Server
-) -> None:
-    names = "".join(
-        f"<Contents><Key>runs/{i}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
-        for i in range(store.PAGE)
-    )
-    again = "<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>"
-    page = f"<ListBucketResult>{again}{names}</ListBucketResult>".encode()
-    asked = itertools.count()
-
-    def answer(request: Request) -> tuple[str, bytes] | None:
-        listing = "list-type" in request.query
-        return ("200 OK" if next(asked) < 9 else "500 Oops", page) if listing else None
-
-    s3_server.before = answer
-    with pytest.raises(SourceError, match="over and over"):
-        ask(bucket.url("runs"))
-
-
-def test_a_store_that_lists_what_was_not_asked_for(bucket: Bucket, s3_server: S3Server) -> None:
-    for key in ("runs/a", "other/b", "runsb/c"):
-        bucket.put(f"{key}/{NAME}", events(2))
-    listed = "".join(
-        f"<Contents><Key>{key}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
-        for key in ("runs/a", "other/b", "runsb/c")
-    )
-    page = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>".encode()
-    s3_server.before = lambda request: ("200 OK", page) if "list-type" in request.query else None
-    assert tbq.open(bucket.url("runs")).runs == ["a"]
 
 
 @pytest.mark.parametrize("run", ["301", "401", "403"])

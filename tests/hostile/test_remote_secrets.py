@@ -13,32 +13,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import eventfile as ef
 import pytest
-from webserver import Asked, Web, scripted
+from webserver import NAME, Asked, Web, events, scripted
 
 import tbq
 from tbq.errors import TbqError
 from tbq.storage import chosen, pairs
 from tbq.text import shown_path, without_secrets
 
-NAME = "events.out.tfevents.1.host"
 USER, SECRET = "me", "hunter2-p@ss/w"
 IN_URL = "hunter2-p%40ss%2Fw"
 BASIC = "Basic " + base64.b64encode(f"{USER}:{SECRET}".encode()).decode()
-
-
-def events(count: int) -> bytes:
-    return ef.event_file([ef.version(), *(ef.scalar("loss", i, i) for i in range(count))])
 
 
 @pytest.fixture
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
     """A server with two runs that requires the password."""
     monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))
-    with scripted() as server:
-        for run in "ab":
-            server.put(f"runs/{run}/{NAME}", events(20))
+    with scripted("ab") as server:
         server.answer = lambda asked: None if asked.headers.get("authorization") == BASIC else 401
         yield server
 

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, missing
-from tbq.lake.share import Written, shares, write_runs
+from tbq.lake.decoded import decode_runs
+from tbq.lake.share import Written, shares
 from tbq.source.files import bytes_of
 from tbq.source.inflate import Unpacked
 
@@ -90,7 +91,7 @@ def _task(
     max_unpacked: int | None,
     had: Mapping[str, Collection[str]],
 ) -> Written:
-    return write_runs(place, runs, selected, Unpacked(max_unpacked), had=had)
+    return Written.of(place, decode_runs(runs, selected, Unpacked(max_unpacked), had=had))
 
 
 def _first_line(failure: Exception) -> str:

@@ -13,12 +13,12 @@ from tbq.arguments import StrPath, choice, choices
 from tbq.columns.codes import values_of
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
-from tbq.lake.decoded import LakeSelection
+from tbq.lake.decoded import LakeSelection, decode_runs
 from tbq.lake.layout import DROPPED, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Position, RunChange
-from tbq.lake.share import Written, shares, write_runs
+from tbq.lake.share import Written, shares
 from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, open_tables, require_deltalake
 from tbq.lake.tail import decode_tails
@@ -328,7 +328,8 @@ def _work(
         yield from work_on_cluster(job.place, runs, selected, had, job.unpacked.limit)
         return
     for share in shares(runs, size_of=size_of):
-        yield share, write_runs(job.place, share, selected, job.unpacked, job.progress, had)
+        decoded = decode_runs(share, selected, job.unpacked, job.progress, had)
+        yield share, Written.of(job.place, decoded)
 
 
 class Committer:

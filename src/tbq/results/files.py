@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq.export.options import Writing
-    from tbq.results.predictions import Activation, Task
+    from tbq.results.outputs import Activation, Task
 
     Array = NDArray[Any]
 
