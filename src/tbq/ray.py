@@ -13,7 +13,7 @@ from tbq.decode.options import SELECTED, Selected
 from tbq.decode.reader import Reader
 from tbq.errors import UsageError
 from tbq.lake.cluster import share_bytes, started
-from tbq.lake.work import shares
+from tbq.lake.shares import shares
 from tbq.opening import open as open_log
 from tbq.query.prune import Filter
 from tbq.query.scan import runs_of

@@ -213,7 +213,7 @@ def test_another_sync_just_after_a_commit(tmp_path: Path, monkeypatch: pytest.Mo
         yield
 
     monkeypatch.setattr(Local, "lock", unlocked)
-    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    monkeypatch.setattr("tbq.lake.shares.SHARE_RUNS", 1)
     original, calls = LakeTable._commit, 0
 
     def commit(self: LakeTable, *args: Any) -> None:

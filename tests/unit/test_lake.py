@@ -335,7 +335,7 @@ def test_many_small_files_are_joined_without_being_asked(
 
 def test_a_sync_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large logs are committed run by run, and old positions are deleted."""
-    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 2)
+    monkeypatch.setattr("tbq.lake.shares.SHARE_RUNS", 2)
     monkeypatch.setattr("tbq.lake.position._KEEP_SECONDS", -1.0)
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log, 9)
@@ -358,7 +358,7 @@ def test_rows_that_were_made_by_other_rules_are_made_anew(
         (log / run / "events.out.tfevents.1.h").write_bytes(
             ef.event_file([ef.version(), ef.scalar("loss", 1, 1.0)])
         )
-    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    monkeypatch.setattr("tbq.lake.shares.SHARE_RUNS", 1)
     tbq.lake.sync(log, lake)
     assert not tbq.lake.sync(log, lake)
     monkeypatch.setattr("tbq.lake.position.RULES", 2)

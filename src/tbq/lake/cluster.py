@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, missing
-from tbq.lake.work import Written, shares, work
+from tbq.lake.shares import Written, shares, write_share
 from tbq.source.files import bytes_of
 from tbq.source.inflate import Unpacked
 
@@ -23,7 +23,7 @@ _TOGETHER, _SECONDS = 64, 10.0
 _TASKS = 4
 
 
-def work_on_cluster(
+def write_shares_on_cluster(
     place: Place,
     runs: Sequence[Run],
     selected: Selected,
@@ -90,7 +90,7 @@ def _task(
     max_unpacked: int | None,
     had: Mapping[str, Collection[str]],
 ) -> Written:
-    return work(place, runs, selected, Unpacked(max_unpacked), had=had)
+    return write_share(place, runs, selected, Unpacked(max_unpacked), had=had)
 
 
 def _first_line(failure: Exception) -> str:

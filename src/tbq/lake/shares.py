@@ -68,7 +68,7 @@ class Written:
         return out
 
 
-def work(
+def write_share(
     place: Place,
     runs: Sequence[Run],
     selected: Selected,
