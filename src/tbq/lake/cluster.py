@@ -24,7 +24,7 @@ _TOGETHER, _SECONDS = 64, 10.0
 _TASKS = 4
 
 
-def work_on_cluster(
+def write_shares_on_cluster(
     place: Location,
     runs: Sequence[Run],
     selected: LakeSelection,

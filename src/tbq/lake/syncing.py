@@ -19,6 +19,7 @@ from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Position, RunChange
 from tbq.lake.share import Written, shares
+from tbq.lake.shares import Written, shares
 from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, open_tables, require_deltalake
 from tbq.lake.tail import decode_tails
@@ -279,7 +280,9 @@ def _written(
     fresh = {run.name for run in todo.added}
     runs = sorted([*todo.added, *replaced], key=lambda run: run.name)
     had = _read_before(tables, {run.name for run in replaced})
-    for share, written in _work(job, selected, runs, had, lambda run: bytes_in(todo.stamps[run.name])):
+    for share, written in _write_shares(
+        job, selected, runs, had, lambda run: bytes_in(todo.stamps[run.name])
+    ):
         for name, problems in written.kept.items():
             for line in brief(problems):
                 warn(f"{line}; the lake keeps its rows of run {name!r}, and the next sync tries again")
@@ -315,7 +318,7 @@ def _read_before(tables: Mapping[str, LakeTable], runs: set[str]) -> dict[str, s
     return out
 
 
-def _work(
+def _write_shares(
     job: SyncJob,
     selected: LakeSelection,
     runs: Sequence[Run],
@@ -323,9 +326,9 @@ def _work(
     size_of: Callable[[Run], int],
 ) -> Iterator[tuple[Sequence[Run], Written]]:
     if job.engine == "ray" and runs:
-        from tbq.lake.cluster import work_on_cluster
+        from tbq.lake.cluster import write_shares_on_cluster
 
-        yield from work_on_cluster(job.place, runs, selected, had, job.unpacked.limit)
+        yield from write_shares_on_cluster(job.place, runs, selected, had, job.unpacked.limit)
         return
     for share in shares(runs, size_of=size_of):
         decoded = decode_runs(share, selected, job.unpacked, job.progress, had)

@@ -417,8 +417,8 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
             "no credentials were found for this store", path=url, hint=_credentials(url), code="remote"
         )
     # Take only the number after these words: names and times in the text have numbers too.
-    said = re.search(rf"{_STATUS} (\d+)", text)
-    status = said[1] if said else ""
+    code_match = re.search(rf"{_STATUS} (\d+)", text)
+    status = code_match[1] if code_match else ""
     refused = exceptions.PermissionDeniedError | exceptions.UnauthenticatedError
     if isinstance(failure, refused) or status in ("401", "403"):
         return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="denied")
