@@ -19,7 +19,6 @@ from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Position, RunChange
 from tbq.lake.share import Written, shares
-from tbq.lake.shares import Written, shares
 from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, open_tables, require_deltalake
 from tbq.lake.tail import decode_tails
