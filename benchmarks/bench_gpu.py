@@ -201,7 +201,7 @@ def kernel_cost(rows: list[Row]) -> None:
     import torch
 
     import tbq
-    from tbq.write import fused_histogram
+    from tbq.write.cuda import fused_histogram
 
     tensor = torch.randn(1_000_000, device="cuda")
     with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
@@ -243,7 +243,7 @@ def histogram_cost(rows: list[Row], count: int, dtype: str, slow: bool, rounds: 
     """add_histogram: until the device has counted, and until the call returns; and the memory it takes."""
     import torch
 
-    from tbq.write import fused_histogram
+    from tbq.write.cuda import fused_histogram
 
     tensor = torch.randn(count, device="cuda", dtype=getattr(torch, dtype))
     label = f"histogram of {count / 1e6:,.0f} million {dtype}"
@@ -292,7 +292,7 @@ def watch_cost(rows: list[Row], who: str = "tbq") -> None:
     import torch
 
     import tbq
-    from tbq.write import fused_histogram
+    from tbq.write.cuda import fused_histogram
 
     fused_histogram.general_only = who != "tbq"
     hidden, layers, tokens = 2048, 20, 8192

@@ -17,7 +17,8 @@ def parts(rows: list[Row]) -> None:
     """The cost of the parts on the device: captures of a scalar, passes of a histogram."""
     import torch
 
-    from tbq.write import device, device_histogram, fused_histogram, slots
+    from tbq.write import device, device_histogram, slots
+    from tbq.write.cuda import fused_histogram
 
     def each(name: str, work: Callable[[], object], repeat: int = 200) -> None:
         work()
@@ -137,7 +138,8 @@ def calls(rows: list[Row], tensor: Any) -> None:
     import torch
 
     import tbq
-    from tbq.write import device, device_histogram, fused_histogram, nvrtc, slots
+    from tbq.write import device, device_histogram, slots
+    from tbq.write.cuda import fused_histogram, nvrtc
 
     piece = tensor[: device_histogram.LARGE_PIECE]
     limits = device_histogram._edges(str(tensor.device), "float32")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import tbq
 from tbq.errors import TbqWarning, UsageError
-from tbq.write import device_histogram, fused_histogram, histogram, tally
+from tbq.write import device_histogram, histogram, tally
+from tbq.write.cuda import fused_histogram
 
 EDGES = histogram.default_edges()
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 5e-324, 1e-45, 65504.0]
