@@ -50,7 +50,7 @@ def test_the_filter_of_a_report_is_about_names_and_says_so(report: Path, tabs: A
     assert not tab.page.inner_text("#filter-error")
     for typed in ("hparam.lr = .1", '"val/loss" < 0.3', "no-such-run"):
         tab.page.fill("#filter", typed)
-        tab.until(lambda: "filters by name alone" in tab.page.inner_text("#filter-error"))
+        tab.until(lambda: "filter by name only" in tab.page.inner_text("#filter-error"))
         assert tab.page.inner_text("#count").startswith("0 of 9 runs")
     assert not tab.wrong
 

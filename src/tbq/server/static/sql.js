@@ -219,7 +219,10 @@ function Result() {
               })}
             </tr>`,
         )}
-        ${end < answered.rows && html`<tr aria-hidden="true" style=${{ height: `${(answered.rows - end) * ROW}px` }}></tr>`}
+        ${
+          end < answered.rows &&
+          html`<tr aria-hidden="true" style=${{ height: `${(answered.rows - end) * ROW}px` }}></tr>`
+        }
       </tbody>
     </table>
   </div>`;
