@@ -134,7 +134,7 @@ def test_a_filter_leaves_nothing_in_its_process(few: Asked, text: str) -> None:
     few.json("filter", 400, where=text)
     children = few.log.workers
     assert few.json("filter", where="run = 'odd'")["ids"] == [few.id("odd")]
-    assert len(children._all) <= 2
+    assert len(children.started) <= 2
 
 
 @pytest.mark.long
@@ -168,7 +168,7 @@ def test_slow_filters_of_closed_pages_are_ended(few: Asked, monkeypatch: pytest.
         slow = "levenshtein(repeat('a', 3000000), repeat(run, 600000)) > 3 or step = "
         closed = [asyncio.ensure_future(page(f"{slow}{n}", True)) for n in range(6)]
         async with asyncio.timeout(120):
-            while len(few.log.workers._all) - len(few.log.workers._idle) < 2:
+            while few.log.workers.busy < 2:
                 await asyncio.sleep(0.05)
         stays = asyncio.ensure_future(page("step > 0", False))
         running.set()

@@ -161,7 +161,7 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
     assert checkup.failure is None and not reply["running"]
     assert checkup.findings == here.findings and len(here.findings) == len(reply["findings"]) > 0
     children = asked.log.workers
-    assert not children._all and not children._idle
+    assert not children.started
     asked.log.close()
 
 

@@ -104,17 +104,17 @@ def test_memory_that_nobody_refused_ends_the_process() -> None:
 def test_the_same_process_answers_again_and_again(asked: Asked) -> None:
     ask(asked, "select 1")
     pool = asked.log.workers
-    before = {child.process.pid for child in pool._idle}
+    before = {child.process.pid for child in pool.idle}
     for number in range(5):
         assert ask(asked, f"select {number}")[1]["0"].tolist() == [number]
     with pytest.raises(TbqError):
         ask(asked, "select nothing")
-    assert {child.process.pid for child in pool._idle} == before
+    assert {child.process.pid for child in pool.idle} == before
 
 
 def test_a_process_that_was_killed_is_replaced(asked: Asked) -> None:
     ask(asked, "select 1")
-    for child in asked.log.workers._idle:
+    for child in asked.log.workers.idle:
         child.process.kill()
         child.process.wait()
     assert ask(asked, "select 2")[1]["0"].tolist() == [2]
@@ -150,7 +150,7 @@ def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytes
     before = set(place.iterdir())
     for killed in (True, False):
         assert ask(made, "select value from scalars")[1]["0"].tolist() == [1.0]
-        (child,) = made.log.workers._all
+        (child,) = made.log.workers.started
         assert [each for each in set(place.iterdir()) - before if any(each.glob("**/1"))]
         if killed:
             child.process.kill()
@@ -214,7 +214,7 @@ def test_a_process_that_cannot_be_started(demo: Path, monkeypatch: pytest.Monkey
 def test_processes_end_with_the_log(demo: Path) -> None:
     made = Asked(demo)
     ask(made, "select 1")
-    processes = [child.process for child in made.log.workers._all]
+    processes = [child.process for child in made.log.workers.started]
     made.log.close()
     assert processes and all(process.poll() is not None for process in processes)
     with pytest.raises(TbqError):

@@ -199,9 +199,15 @@ class WorkerPool:
     def __init__(self, most: int) -> None:
         self._slots = threading.BoundedSemaphore(most)
         self._lock = threading.Lock()
-        self._idle: list[Worker] = []
-        self._all: set[Worker] = set()
+        self.idle: list[Worker] = []
+        self.started: set[Worker] = set()
         self._closed = False
+
+    @property
+    def busy(self) -> int:
+        """The number of processes that are answering."""
+        with self._lock:
+            return len(self.started) - len(self.idle)
 
     def ask(
         self, job: Job, call: str, rows: int = 0, *, most_memory: int | None = None, **message: Any
@@ -216,7 +222,7 @@ class WorkerPool:
                 reply = child.ask(job, {"call": call, "seconds": job.seconds, "memory": memory, **message})
             except _GoneError:  # the process is unused, and starting it took a second
                 with self._lock:
-                    self._idle.append(child)
+                    self.idle.append(child)
                 raise
             except BaseException:
                 self._drop(child)
@@ -225,7 +231,7 @@ class WorkerPool:
                 self._drop(child)
             else:
                 with self._lock:
-                    self._idle.append(child)
+                    self.idle.append(child)
         finally:
             self._slots.release()
         if reply.header.get("error"):
@@ -237,11 +243,11 @@ class WorkerPool:
         with self._lock:
             if self._closed or job.gone:
                 raise QueryError(_CANCELLED)
-            while self._idle:
-                child = self._idle.pop()
+            while self.idle:
+                child = self.idle.pop()
                 if child.process.poll() is None:
                     return child
-                self._all.discard(child)
+                self.started.discard(child)
                 child.end()
             try:
                 child = Worker()
@@ -250,18 +256,18 @@ class WorkerPool:
                     f"the process for SQL cannot be started: {wrong.strerror or type(wrong).__name__}",
                     hint="try again in a few seconds",
                 ) from None
-            self._all.add(child)
+            self.started.add(child)
             return child
 
     def _drop(self, child: Worker) -> None:
         with self._lock:
-            self._all.discard(child)
+            self.started.discard(child)
         child.end()
 
     def close(self) -> None:
         """End all processes."""
         with self._lock:
             self._closed = True
-            every, self._all, self._idle = list(self._all), set(), []
+            every, self.started, self.idle = list(self.started), set(), []
         for child in every:
             child.end()
