@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tbq.decode.problems import FAULTS
 from tbq.diagnosis.rows import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tbq._core import Fault, FileReport
     from tbq.diagnosis.finding import Finding, Rule
     from tbq.diagnosis.survey import Survey

@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 import stat
+from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -20,8 +21,6 @@ from tbq.source.urls import is_remote, refuse_remote
 from tbq.text import Screen, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from typing_extensions import Buffer
 
 _FD = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")

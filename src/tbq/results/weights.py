@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, warn
@@ -11,8 +12,6 @@ from tbq.results.rows import Rows
 from tbq.source.urls import refuse_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import pyarrow as pa
 
     from tbq.limits import Size

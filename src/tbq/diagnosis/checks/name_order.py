@@ -14,20 +14,14 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.readers import effects
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ305", "name-order", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for run, _, effect in effects(survey, survey.misordered):
         yield RULE.finding(
             f"files sorted by name are not in order of time{effect}",

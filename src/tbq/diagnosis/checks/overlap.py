@@ -14,19 +14,14 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.readers import effects
 from tbq.diagnosis.survey import Survey, some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RULE = Rule("TBQ301", "overlap", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for run, together, effect in effects(survey, survey.overlapping):
         yield RULE.finding(
             f"two writers at the same time logged {some([survey.tags[series] for series in together])}{effect}",
