@@ -257,9 +257,9 @@ def test_merge_runs_names_the_form_it_takes(
 def test_help_names_every_statistic() -> None:
     """The options repeat these words, because the module that owns them takes long to import."""
     from tbq.cli.options import STATS
-    from tbq.table import summary
+    from tbq.summary import statistics
 
-    assert STATS.split(", ") == list(summary.STATS)
+    assert STATS.split(", ") == list(statistics.STATS)
 
 
 def test_a_report_merges_runs_and_is_strict(tbq: Run, seeds: Path, tmp_path: Path) -> None:

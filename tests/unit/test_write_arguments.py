@@ -168,7 +168,7 @@ def test_the_error_names_the_argument_and_the_file_stays_valid(tmp_path, read_ev
         ({"flush_secs": "soon"}, "flush_secs: got 'soon'"),
         ({"flush_secs": float("inf")}, "flush_secs: got inf"),
         ({"filename_suffix": "/x"}, "filename_suffix: got '/x'"),
-        ({"resume": "yes"}, "resume: got 'yes' (str), want one of 'auto', 'new', 'error'"),
+        ({"resume": "yes"}, "resume: got 'yes' (str), want one of auto, new, error"),
         ({"on_error": "ignore"}, "on_error: got 'ignore'"),
     ],
 )

@@ -116,12 +116,7 @@ def spark_svg(x: Floats, y: Floats) -> str:
 def spark_texts(scalars: pa.Table, tag: str, runs: Sequence[str], width: int = 16) -> dict[str, str]:
     """The sparkline of a tag for each of these runs, on one axis of steps; blank for a run without the tag."""
     series = GroupedRows.of(scalars)
-    wanted = series.tag_names.index(tag) if tag in series.tag_names else -1
-    parts = {
-        series.run_names[series.run[start]]: slice(start, end)
-        for start, end in zip(series.starts.tolist(), series.ends.tolist(), strict=True)
-        if series.tag[start] == wanted
-    }
+    parts = {run: part for (run, of), part in series.parts().items() if of == tag}
     steps = [series.step[part] for run, part in parts.items() if run in runs]
     if not steps:
         return dict.fromkeys(runs, "")
