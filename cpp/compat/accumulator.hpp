@@ -16,8 +16,8 @@
 #include "compat/payload.hpp"
 #include "compat/reservoir.hpp"
 #include "compat/row_memory.hpp"
-#include "decode/tag_predictor.hpp"
 #include "event/event.hpp"
+#include "event/tag_predictor.hpp"
 
 namespace tbq {
 

@@ -8,7 +8,6 @@
 
 #include "decode/crew.hpp"
 #include "decode/file_opener.hpp"
-#include "decode/file_report.hpp"
 #include "decode/jobs.hpp"
 #include "decode/join.hpp"
 #include "record/recovery.hpp"
@@ -37,7 +36,7 @@ class Decoder {
     result_.files.resize(files.size());
     for (size_t i = 0; i < files.size(); ++i) {
       result_.files[i].path = files[i].path;
-      result_.files[i].name = files[i].ordered_by();
+      result_.files[i].name = files[i].name;
       result_.files[i].run = files[i].run;
     }
   }

@@ -22,7 +22,6 @@ struct FileSpec {
   uint64_t limit = UINT64_MAX;
   std::string name = {};  // orders the files, if the path is only that of a copy
 
-  const std::string& ordered_by() const { return name.empty() ? path : name; }
   bool is_whole() const { return begin == 0 && limit == UINT64_MAX; }
 };
 

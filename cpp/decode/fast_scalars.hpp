@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "decode/part.hpp"
-#include "decode/tag_predictor.hpp"
+#include "event/tag_predictor.hpp"
 #include "record/framing.hpp"
 
 namespace tbq {

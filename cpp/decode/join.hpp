@@ -35,7 +35,15 @@ class Joiner {
   Parts held;
 
  private:
-  struct Source;
+  // One series of one part: scalars or blobs, with its segments mapped to the run's sessions.
+  struct Source {
+    ScalarSeries* scalars = nullptr;
+    const BlobSeries* blobs = nullptr;
+    size_t part = 0;  // a session may continue through several parts of its file
+    const std::vector<Segment>& segments() const {
+      return scalars ? scalars->segments.all : blobs->segments.all;
+    }
+  };
   void add_series(std::span<const TagOfPart> entries, uint32_t run, const RunSessions& sessions);
   void add_scalars(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions);
   void add_blobs(SeriesReport& report, std::vector<Source>& sources, const RunSessions& sessions);

@@ -30,7 +30,7 @@ constexpr bool has(ScalarColumns mask, ScalarColumn column) {
 
 struct FileReport {
   std::string path;
-  std::string name;  // orders the files
+  std::string name;  // orders the files, if the path is only that of a copy
   uint32_t run = 0;
   FileState state = FileState::events;
   int error = 0;
@@ -50,6 +50,8 @@ struct FileReport {
   std::string file_version;
   std::vector<Fault> faults;
   FaultLimit listed;  // of them
+
+  const std::string& ordered_by() const { return name.empty() ? path : name; }
 };
 
 // A session of a run; the sessions of a run are consecutive and in order.

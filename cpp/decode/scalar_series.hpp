@@ -7,9 +7,45 @@
 
 #include "bytes/cursor.hpp"
 #include "decode/pool.hpp"
-#include "decode/segments.hpp"
+#include "event/span.hpp"
 
 namespace tbq {
+
+// The values of one tag in one session: the range of the stored rows, and the span of all values.
+struct Segment {
+  uint32_t session = 0;  // index into the part's sessions
+  uint64_t begin = 0;    // first stored row
+  uint64_t end = 0;      // one past the last stored row
+  Span seen;             // of all values, stored or not
+};
+
+// The segments of a series; the newest one is open, and its `end` is valid only after finish().
+class Segments {
+ public:
+  // Counts a value in the segment of `session`; `stored` rows were stored before it.
+  void note(uint32_t session, uint64_t stored, int64_t step, double wall) {
+    if (session != session_) [[unlikely]]
+      begin(session, stored);
+    open_->seen.add(step, wall);
+  }
+  bool is_open(uint32_t session) const { return session == session_; }
+  void finish(uint64_t stored) {
+    if (open_) open_->end = stored;
+  }
+  std::vector<Segment> all;
+
+ private:
+  void begin(uint32_t session, uint64_t stored) {
+    finish(stored);
+    Segment segment;
+    segment.session = session_ = session;
+    segment.begin = segment.end = stored;
+    all.push_back(segment);
+    open_ = &all.back();
+  }
+  uint32_t session_ = UINT32_MAX;
+  Segment* open_ = nullptr;
+};
 
 // One chunk of scalar rows. One block holds its columns, except steps shared with another series.
 struct ScalarChunk {

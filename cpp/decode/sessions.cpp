@@ -24,7 +24,8 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
         first_events.back().merge(session.first_event);
       } else {
         empty = nothing;
-        joined.push_back({part->file, files[part->file].name, session.offset, session.times, session.start});
+        joined.push_back(
+            {part->file, files[part->file].ordered_by(), session.offset, session.times, session.start});
         first_events.push_back(session.first_event);
       }
       of_part.push_back(static_cast<uint32_t>(joined.size() - 1));
@@ -39,6 +40,28 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
     if (first_events[i].known && first_events[i].wall_time != 0 && wall < times.begin) times.begin = wall;
   }
   return joined;
+}
+
+// Adds the damage of the next part of a file. The events before and after a fault may be in other parts.
+void add_faults(FileReport& report, const Part& part, const int64_t* before) {
+  if (part.has_event) {
+    for (auto fault = report.faults.rbegin(); fault != report.faults.rend() && !fault->has_after; ++fault) {
+      fault->has_after = true;
+      fault->step_after = part.first_event_step;
+    }
+  }
+  const uint64_t next_session = part.sessions.size() > 1 ? part.sessions[1].offset : UINT64_MAX;
+  for (Fault fault : part.faults) {
+    if (!fault.has_before && fault.offset < next_session && part.sessions[0].continues && before) {
+      fault.has_before = true;
+      fault.step_before = *before;
+    }
+    if (report.listed.takes(fault.code)) {
+      report.faults.push_back(fault);
+    } else {
+      ++report.more_faults;
+    }
+  }
 }
 
 }  // namespace
@@ -103,6 +126,36 @@ bool assumed_wrongly(const Part& part, const Plugins& plugins) {
   }
   return std::any_of(part.unsure.begin(), part.unsure.end(),
                      [&](const std::string& tag) { return plugins.contains(tag); });
+}
+
+void report_file(uint32_t index, const Parts& parts, FileReport& report) {
+  const int64_t* last_step = nullptr;  // the last step of the session so far
+  bool empty = true;                   // the session has no content so far
+  for (const auto& part : parts) {
+    if (part->file != index) continue;
+    report.records += part->records;
+    report.truncated += part->truncated;
+    report.lost_bytes += part->lost_bytes;
+    report.more_faults += part->more_faults;
+    report.bytes_read += part->bytes_read;
+    report.resume = part->stopped;
+    if (part->error != 0) report.error = part->error;
+    if (report.writer.empty()) report.writer = part->writer;
+    if (report.file_version.empty()) report.file_version = part->file_version;
+    add_faults(report, *part, last_step);
+    for (const Session& session : part->sessions) {
+      if (report.sessions == 0 || (!session.continues && !empty)) {
+        ++report.sessions;
+        last_step = nullptr;
+        empty = true;
+      }
+      if (session.records + part->passed > 0) empty = false;
+      if (session.steps.count > 0) last_step = &session.steps.last;
+      report.steps.merge(session.steps);
+      report.times.merge(session.times);
+    }
+  }
+  if (report.records == 0 && report.lost_bytes > 0) report.state = FileState::not_events;
 }
 
 }  // namespace tbq

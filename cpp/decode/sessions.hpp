@@ -1,4 +1,4 @@
-// The sessions of a run over all of its parts: joined, ordered, and with the metadata of their tags.
+// What the parts of a run have together: sessions in order, the metadata of tags, the report of each file.
 #pragma once
 
 #include <memory>
@@ -32,5 +32,8 @@ Plugins plugins_of(const Parts& parts, const RunSessions& sessions, const KnownT
 
 // Whether a kind in this part was decided by another plugin than the one that applies.
 bool assumed_wrongly(const Part& part, const Plugins& plugins);
+
+// Adds the findings of the parts of file `index` to its report.
+void report_file(uint32_t index, const Parts& parts, FileReport& report);
 
 }  // namespace tbq

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "io/retried.hpp"
+#include "io/system_call.hpp"
 
 #ifdef _WIN32
 #include <filesystem>

@@ -7,10 +7,9 @@
 #include <cstdio>  // SEEK_SET
 #include <cstring>
 
-#include "io/largest_call.hpp"
 #include "io/memory_file.hpp"
-#include "io/retried.hpp"
 #include "io/sanitizer.hpp"
+#include "io/system_call.hpp"
 
 #ifdef _WIN32
 #include <fcntl.h>

@@ -5,9 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "io/largest_call.hpp"
 #include "io/memory_file.hpp"
-#include "io/retried.hpp"
+#include "io/system_call.hpp"
 
 #ifdef _WIN32
 #include <fcntl.h>

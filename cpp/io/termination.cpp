@@ -10,7 +10,7 @@
 
 #include <cerrno>
 
-#include "io/retried.hpp"
+#include "io/system_call.hpp"
 
 namespace tbq {
 namespace {

@@ -128,7 +128,7 @@ std::optional<double> LiveRun::first_event() const {
   const FileReport* first = nullptr;
   for (const auto& file : files_) {
     const FileReport& report = reports_[file->id];
-    if (report.records > 0 && (!first || report.name < first->name)) first = &report;
+    if (report.records > 0 && (!first || report.ordered_by() < first->ordered_by())) first = &report;
   }
   if (!first) return std::nullopt;
   return first->times.known ? first->times.begin : 0.0;

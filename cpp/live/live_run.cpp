@@ -9,12 +9,11 @@
 
 #include "bytes/seeded_hash.hpp"
 #include "decode/file_opener.hpp"
-#include "decode/file_report.hpp"
 #include "live/pack.hpp"
 #include "live/transfer.hpp"
 
 namespace tbq {
-void LiveRun::set_files(const std::vector<FileSpec>& specs) {
+void LiveRun::set_files(std::span<const FileSpec> specs) {
   constexpr size_t kNew = SIZE_MAX;
   NameViewMap<size_t> known;
   for (size_t i = 0; i < files_.size(); ++i) known.emplace(files_[i]->path, i);
@@ -37,7 +36,7 @@ void LiveRun::set_files(const std::vector<FileSpec>& specs) {
     if (free == reports_.size()) reports_.emplace_back();
     files[i] = std::make_unique<LiveFile>();
     files[i]->path = specs[i].path;
-    files[i]->name = specs[i].ordered_by();
+    files[i]->name = specs[i].name;
     files[i]->id = static_cast<uint32_t>(free);
     reports_[free++] = {};
     any = true;
@@ -249,9 +248,8 @@ std::vector<LiveRun::SessionState> LiveRun::states_of(const RunSessions& session
 }
 
 bool LiveRun::may_merge() const {
-  return std::any_of(files_.begin(), files_.end(), [](const auto& file) {
-    return !file->opened.compressed && parts_to_merge(file->parts) < file->parts.size();
-  });
+  return std::any_of(files_.begin(), files_.end(),
+                     [](const auto& file) { return parts_to_merge(file->parts) < file->parts.size(); });
 }
 
 void LiveRun::merge_parts(LiveReader& reader, const SeriesNames* hidden, const StopFlag& stop) {
@@ -284,7 +282,7 @@ bool LiveRun::merge_parts_of(LiveReader& reader, const LiveFile& file, Parts& pa
   const uint64_t begin = parts[first]->begin;
   const uint64_t end = parts.back()->stopped;
   File handle;
-  if (file.opened.compressed || handle.open(file.path) != 0 || !file.remembers(handle)) return false;
+  if (handle.open(file.path) != 0 || !file.remembers(handle)) return false;
   auto merged = decode(reader, handle, file.id, begin, end, stop);
   uint64_t records = 0;
   for (size_t i = first; i < parts.size(); ++i) records += parts[i]->records;

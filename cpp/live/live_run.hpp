@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -74,7 +75,7 @@ class LiveRun {
   // A call that fails or is stopped loses nothing: the next committed update delivers what was read so far.
 
   // Sets the files, in this order; files that are not listed are gone.
-  void set_files(const std::vector<FileSpec>& files);
+  void set_files(std::span<const FileSpec> files);
   // Whether there is anything to read. Asks the system for the status of each file, and adds the bytes to
   // read to `bytes`.
   bool look(uint64_t& bytes);
@@ -107,7 +108,7 @@ class LiveRun {
   // Marks these series, because other rows of them may be visible now: the next update checks them. Returns
   // false if the run has none of them.
   bool look_again_at(const SeriesNames& series);
-  // Decodes many parts of a file again as one. Only after commit().
+  // Decodes many parts of a file again as one; a compressed file never has many. Only after commit().
   bool may_merge() const;
   void merge_parts(LiveReader& reader, const SeriesNames* hidden, const StopFlag& stop);
   // The visible points of these tags, in the order of rows.

@@ -22,8 +22,11 @@ Store::Store(DecodeOptions options, Exactly exactly)
 }
 
 void Store::set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files) {
-  std::vector<std::vector<FileSpec>> of_run(runs.size());
-  for (const FileSpec& file : files) of_run.at(file.run).push_back(file);
+  std::vector<std::span<const FileSpec>> of_run(runs.size());
+  for (size_t first = 0, last; first < files.size(); first = last) {
+    for (last = first; last < files.size() && files[last].run == files[first].run;) ++last;
+    of_run.at(files[first].run) = std::span(files).subspan(first, last - first);
+  }
   NameViewMap<size_t> known;
   for (size_t i = 0; i < runs_.size(); ++i) known.emplace(runs_[i]->name(), i);
   constexpr size_t kNew = SIZE_MAX;
@@ -77,12 +80,14 @@ uint64_t Store::look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& by
       left += news;
     }
   }
-  // Rows are returned in the order of runs.
-  if (first > 0) {
-    std::sort(changed.begin() + static_cast<std::ptrdiff_t>(gone_.size()), changed.end(),
-              [](const LiveRun* a, const LiveRun* b) { return a->index < b->index; });
-  }
+  if (first > 0) sort_runs(changed);
   return left;
+}
+
+// Rows are returned in the order of runs, after those that are gone.
+void Store::sort_runs(std::vector<LiveRun*>& changed) const {
+  std::sort(changed.begin() + static_cast<std::ptrdiff_t>(gone_.size()), changed.end(),
+            [](const LiveRun* a, const LiveRun* b) { return a->index < b->index; });
 }
 
 std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
@@ -173,6 +178,7 @@ void Store::hide(std::vector<LiveRun*>& changed) {
     if (run->look_again_at(differ) && std::find(changed.begin(), changed.end(), run.get()) == changed.end())
       changed.push_back(run.get());
   }
+  sort_runs(changed);
   hidden_ = std::move(hidden);
   is_exact_ = is_exact;
 }

@@ -69,6 +69,7 @@ class Store {
   uint64_t look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes);
   // Determines which series are hidden now, and adds the runs with changed rows to `changed`.
   void hide(std::vector<LiveRun*>& changed);
+  void sort_runs(std::vector<LiveRun*>& changed) const;
   static Update put_together(std::vector<RunsUpdate>& made);
 
   DecodeOptions options_;

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "decode/tag_predictor.hpp"
 #include "event/edit.hpp"
 #include "event/event.hpp"
+#include "event/tag_predictor.hpp"
 #include "rewrite/series_rules.hpp"
 
 namespace tbq {

@@ -148,7 +148,7 @@ TEST(a_stop_at_any_moment_loses_nothing) {
         run.merge_parts(reader, nullptr, stop);
         return true;
       };
-      run.set_files({{file.path(), 0}});
+      run.set_files(std::vector<tbq::FileSpec>{{file.path(), 0}});
       CHECK(poll(-1));
       file.write(replaced ? log(0, 2, 99) + then.substr(first.size()) : then);
       const bool completed = poll(moment);

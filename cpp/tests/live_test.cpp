@@ -325,3 +325,27 @@ TEST(the_last_row_of_each_series) {
   CHECK(latest[0].takeovers[0] == std::pair(int64_t{7}, 107.0));
   CHECK(store.run(0).times() == std::pair(10.0, 108.0));
 }
+
+TEST(rows_are_in_the_order_of_runs_when_other_series_are_visible) {
+  using namespace bytes;
+  const auto file = [](const std::string& tag) {
+    return record(version(10)) + record(scalar(tag, 1, 1, 11));
+  };
+  const TestFile first(file("loss0")), second(file("loss[0]")), third(file("loss0"));
+  tbq::Exactly exactly;
+  exactly.is_pattern = [](const std::string& tag) { return tag == "loss[0]"; };
+  exactly.hidden = [](tbq::Kind, const std::vector<std::string>&) {
+    return std::vector<std::string>{"loss0"};
+  };
+  tbq::Store store(options(), exactly);
+  const std::vector<std::string> runs{"a", "b", "c"};
+  store.set_files(runs, {{first.path(), 0}, {second.path(), 1}, {third.path(), 2}});
+  CHECK(next_update(store)->added.scalar_rows() == 1);
+  // The second run has another tag now, so the others show theirs again.
+  second.write(file("loss1"));
+  const std::shared_ptr<tbq::Update> update = next_update(store);
+  CHECK(update->added.scalar_rows() == 3 && update->retracted.size() == 1);
+  std::vector<uint32_t> order;
+  for (const tbq::SeriesReport& series : update->added.series) order.push_back(series.run);
+  CHECK(order == std::vector<uint32_t>({0, 1, 2}));
+}

@@ -1,9 +1,12 @@
-// Repeats system calls that a signal interrupted.
+// Rules for system calls: how many bytes one may have, and that it is repeated after a signal.
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 
 namespace tbq {
+
+inline constexpr size_t kLargestCall = size_t{1} << 30;  // macOS and Windows refuse more than INT_MAX bytes
 
 // Repeats `call` until no signal interrupts it and returns its result. Not for close(): the descriptor is
 // already released.
