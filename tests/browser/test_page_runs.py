@@ -66,7 +66,12 @@ def test_a_filter_that_leaves_nothing_says_how_it_was_read(demo: str, tab: Tab) 
     for typed, *said in (
         ("duration = 9", "The condition is true for none of 9 runs"),
         ("hparam.lr > 100", "The condition is true for none of 9 runs", "have no value for it"),
-        ("sedd=1", "Read as a name pattern, which matches none of 9 runs", "Closest: seed=1", "As a condition"),
+        (
+            "sedd=1",
+            "Read as a name pattern, which matches none of 9 runs",
+            "Closest: seed=1",
+            "As a condition",
+        ),
         ("lr=0.1 sedd", "Read as a name pattern", "syntax error"),
         ("divergde", "Read as a name pattern", "Closest: diverged"),
     ):
