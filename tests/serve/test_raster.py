@@ -64,7 +64,7 @@ def test_the_picture_is_that_of_the_usual_order(tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node")
-    shutil.copytree(Path(tbq.__file__).parent / "serve" / "static", tmp_path / "static")
+    shutil.copytree(Path(tbq.__file__).parent / "server" / "static", tmp_path / "static")
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "run.mjs").write_text(SCRIPT)
     made = subprocess.run([node, "run.mjs"], cwd=tmp_path, check=True, capture_output=True, text=True)
