@@ -214,7 +214,7 @@ def test_a_long_text_is_shown_to_its_end(page: str, tab: Tab) -> None:
     tab.page.get_by_text("characters are shown as Markdown, the rest as it is").first.wait_for()
     assert "the very end" in tab.page.locator(".text").first.inner_text()
     tab.page.get_by_role("button", name="Changes").click()
-    tab.page.get_by_text("lines are compared").first.wait_for()
+    tab.page.get_by_text("The first 1,500 of").first.wait_for()
     assert not tab.wrong
 
 

@@ -240,7 +240,7 @@ on([wantedMetrics, version], (text) => {
       metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[String(order[i])]]));
       broken.value = Object.fromEntries(keys.map((key, i) => [key, new Set(header.metrics[order[i]]?.nan)]));
     },
-    () => undefined, // the columns stay empty; the banner reports the error
+    () => undefined, // the columns stay empty
   );
 });
 

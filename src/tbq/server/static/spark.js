@@ -34,7 +34,7 @@ function want(id) {
         known.set(each, { version: now, series: curves.series.find((series) => series.id === each) ?? null });
       arrived.value++;
     } catch {
-      // The row has no curve; the banner reports the error.
+      // The row stays without a curve.
     }
   }, 120);
 }
