@@ -123,7 +123,8 @@ def importances(
     >>> [(each.name, each.direction, each.best) for each in importances(loss, "min", runs)]
     [('lr', None, '0.2'), ('seed', None, None)]
     """
-    cost = {run: -value if way == "max" else value for run, value in values.items()}
+    # In the order of names, so that the sums have the same last digits whatever order the runs come in.
+    cost = {run: -value if way == "max" else value for run, value in sorted(values.items())}
     cost = {run: value if math.isfinite(value) else math.inf for run, value in cost.items()}
     names = sorted({name for run in cost for name in hparams.get(run, ())})
     rows = [_importance(name, cost, hparams, rising=way == "min") for name in names]
