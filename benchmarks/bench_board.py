@@ -1,4 +1,4 @@
-"""Issue 14: `tbq board` beside `tensorboard` with its Rust server: start to complete data, memory, answers."""
+"""`tbq board` compared with `tensorboard` and its Rust server: time to complete data, memory, answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _QUIET = 20  # seconds
 
 
 class Server:
-    """One of the two programs on a port of its own, from its start on."""
+    """One of the two programs, on its own port."""
 
     def __init__(self, program: str, path: Path, *flags: str) -> None:
         command = (
@@ -76,7 +76,7 @@ class Server:
         raise TimeoutError("the data are not complete after 300 s")
 
     def memory(self) -> float:
-        """The most memory of the process and those it started, in bytes."""
+        """The peak memory of the process and its children, in bytes."""
         pids, peak = [self._process.pid], 0
         for pid in pids:
             status = Path(f"/proc/{pid}/status").read_text()
@@ -86,7 +86,7 @@ class Server:
         return peak
 
     def loaded(self) -> float:
-        """The same once it has not grown for a while."""
+        """The peak memory once it has stopped growing."""
         peak, since = 0.0, time.perf_counter()
         while time.perf_counter() - since < _QUIET and time.perf_counter() - self.began < 300:
             now = self.memory()
@@ -190,7 +190,7 @@ def run(bench: Bench) -> None:
 
 
 def _listing(path: Path) -> float:
-    """Seconds of a `list_scalars` for which nothing was kept from the one before."""
+    """Seconds of a `list_scalars` without anything cached from the previous one."""
     from tensorboard.context import RequestContext
 
     from tbq.compat.data_provider import DataProvider

@@ -1,4 +1,4 @@
-"""The drop-ins beside the classes that they stand in for."""
+"""The drop-ins compared with the classes that they replace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _accumulator(ours: bool) -> Any:
 
 
 def _events(path: str, ours: bool) -> Callable[[], Iterator[Any]]:
-    """Everything of a log, tag by tag: scalars, and tensors, which TF2's scalars are here."""
+    """Everything of a log, tag by tag: scalars, and tensors, which include TF2's scalars."""
     module = _accumulator(ours)
 
     def load() -> Iterator[Any]:
@@ -50,7 +50,7 @@ def frames(path: str, ours: bool) -> Callable[[], object]:
 
 
 def some_events(path: str, ours: bool) -> Callable[[], object]:
-    """The same, and one in a thousand events looked at."""
+    """The same, and access to one in a thousand events."""
     load = _events(path, ours)
 
     def timed() -> object:

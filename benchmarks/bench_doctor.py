@@ -1,4 +1,4 @@
-"""The doctor beside decoding, and rewriting in megabytes a second."""
+"""The doctor compared with decoding, and rewriting in megabytes per second."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What logging costs beside a training loop on a GPU. `make bench-gpu`; needs a CUDA GPU.
+"""The cost of logging in a training loop on a GPU. `make bench-gpu`; needs a CUDA GPU.
 
-Contestants take turns in one process, round after round: the GPU is shared by them in the same state. A step is
-8 layers of 4096, forward and backward, and takes as long as the slower one of two: the device, or the launches. Where
+Contestants take turns in one process, round after round, so that all find the GPU in the same state. A step is
+8 layers of 4096, forward and backward, and takes as long as the slower of the device and the launches. If
 the launches are slower, as with small models and on a slow host, logging costs the caller's time instead of the
-device's: so both kinds of steps are measured. Times are wall times that end when the device has finished.
+device's; so both kinds of steps are measured. Times are wall times that end when the device has finished.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EVERY = 10  # one step in so many is watched
 
 
 class Items:
-    """W&B's way: the numbers are read at once, and kept."""
+    """Like W&B: the numbers are read immediately, and kept."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, int, float]] = []
@@ -55,7 +55,7 @@ class Nothing:
 
 
 def openers() -> dict[str, Callable[[], Any]]:
-    """The writers there are, by name."""
+    """The installed writers, by name."""
     import tbq
 
     found: dict[str, Callable[[], Any]] = {
@@ -81,8 +81,8 @@ def openers() -> dict[str, Callable[[], Any]]:
 def training(wanted: float) -> tuple[Callable[[], list[Any]], float, float]:
     """A training step that keeps the device busy for about `wanted` seconds, and returns ten device scalars.
 
-    Also how long the device and the host need for it, each alone: if the host needs longer, a step waits for its
-    launches, and every microsecond of a logging call counts; otherwise the device's time does.
+    Also the time that the device and the host each need for it: if the host needs longer, the step is limited by its
+    launches, and every microsecond of a logging call counts; otherwise the device's time counts.
     """
     import torch
 
@@ -106,7 +106,7 @@ def training(wanted: float) -> tuple[Callable[[], list[Any]], float, float]:
 
 
 def alone(step: Callable[[], object], repeat: int = 7) -> tuple[float, float]:
-    """The time that the device needs for a step whose launches are all queued, and that of the launches."""
+    """The device's time for a step whose launches are all queued, and the time of the launches."""
     import torch
 
     step()
@@ -197,11 +197,11 @@ def step_cost(rows: list[Row], wanted: float, steps: int = STEPS, rounds: int = 
 
 
 def kernel_cost(rows: list[Row]) -> None:
-    """What the kernels of histograms cost until they are ready, beside the program and in it."""
+    """The cost of compiling the histogram kernels, in the background and in the program."""
     import torch
 
     import tbq
-    from tbq.write import fused_histogram
+    from tbq.write.cuda import fused_histogram
 
     tensor = torch.randn(1_000_000, device="cuda")
     with tbq.SummaryWriter(tempfile.mkdtemp()) as writer:
@@ -243,7 +243,7 @@ def histogram_cost(rows: list[Row], count: int, dtype: str, slow: bool, rounds: 
     """add_histogram: until the device has counted, and until the call returns; and the memory it takes."""
     import torch
 
-    from tbq.write import fused_histogram
+    from tbq.write.cuda import fused_histogram
 
     tensor = torch.randn(count, device="cuda", dtype=getattr(torch, dtype))
     label = f"histogram of {count / 1e6:,.0f} million {dtype}"
@@ -288,11 +288,11 @@ def unit(seconds: list[float]) -> str:
 
 
 def watch_cost(rows: list[Row], who: str = "tbq") -> None:
-    """watch of a model of a billion parameters: what one logged step costs, as a part of a hundred steps."""
+    """watch of a model of a billion parameters: the cost of one logged step, as a share of a hundred steps."""
     import torch
 
     import tbq
-    from tbq.write import fused_histogram
+    from tbq.write.cuda import fused_histogram
 
     fused_histogram.general_only = who != "tbq"
     hidden, layers, tokens = 2048, 20, 8192
@@ -334,8 +334,8 @@ def watch_cost(rows: list[Row], who: str = "tbq") -> None:
             counted.append(timed(lambda: watch.log(logged + EVERY + 1)))  # noqa: B023
             logged += EVERY + 1
             writer.flush()
-    # What a logged step adds is taken from steps of which one in ten is logged: the flusher encodes the histograms
-    # beside the steps that follow, as it does with one in a hundred. With every step logged it has no such time.
+    # The cost of a logged step is measured with one in ten logged: the flusher encodes the histograms during the
+    # steps that follow, as it does with one in a hundred. With every step logged it would have no time for that.
     plain = statistics.median(alone)
     more = statistics.median(added[EVERY])
     rows.append((f"{label}: step without", who, plain * 1e3, "ms", ""))
@@ -348,7 +348,7 @@ def watch_cost(rows: list[Row], who: str = "tbq") -> None:
 
 
 def run(bench: Bench) -> None:
-    """Called by `python -m benchmarks`; a machine without a GPU has nothing to measure here."""
+    """Called by `python -m benchmarks`; does nothing on a machine without a GPU."""
     try:
         import torch
     except ImportError:
@@ -363,7 +363,7 @@ def run(bench: Bench) -> None:
 
 
 def measure(rows: list[Row], *, quick: bool = False, only: str = "") -> None:
-    """All of it; each part is printed when it is done, and one that fails does not stop the others.
+    """Run all parts; prints each part when it is done, and continues if one fails.
 
     `only` names stages: kernels, parts, steps, histograms, watch.
     """

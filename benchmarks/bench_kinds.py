@@ -57,7 +57,7 @@ def histograms(bench: Bench) -> None:
         rounds=11,
         warmup=3,
     )
-    if not bench.quick:  # it is slow: three rounds, behind one of warm-up
+    if not bench.quick:  # it is slow: three rounds after one of warm-up
         slow = {"EventAccumulator": python(peers.event_accumulator_histograms, path)}
         times |= bench.time("histograms", slow, rounds=3, warmup=1)
     bench.faster("TF2 histograms", times, "tbq", "Rust server", want=">= 10x")

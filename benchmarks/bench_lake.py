@@ -1,4 +1,4 @@
-"""What a lake costs. A sync with nothing new, the first one beside an export, and one tag of all runs.
+"""The cost of a lake: a sync with nothing new, the first sync compared with an export, and one tag of all runs.
 
 One tag is read three times: with everything in the page cache, with none of the files' bytes there, and from an S3
 server on this machine.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def first(path: str) -> Callable[[], object]:
-    """A lake made anew."""
+    """A new lake."""
     import tbq.lake
 
     root = Path(tempfile.mkdtemp())
@@ -84,7 +84,7 @@ def many_tags(root: Path) -> Path:
 
 
 def tag_of(path: str, tag: str, cold: bool = False) -> Callable[[], object]:
-    """One tag of all runs out of a lake or a log directory; `cold`: of files that are not in the page cache."""
+    """One tag of all runs from a lake or a log directory; `cold`: from files that are not in the page cache."""
     import deltalake  # noqa: F401  (imports are not timed)
     import pyarrow.parquet  # noqa: F401
 
@@ -99,7 +99,7 @@ def tag_of(path: str, tag: str, cold: bool = False) -> Callable[[], object]:
 
 
 def forget(path: str) -> None:
-    """Have none of the bytes of these files in memory."""
+    """Drop these files from the page cache."""
     for folder, _, names in os.walk(path):
         for name in names:
             file = os.open(Path(folder, name), os.O_RDONLY)
@@ -132,7 +132,7 @@ def tag_by_polars(lake: str, tag: str) -> Callable[[], object]:
 
 
 def run_of_lake(path: str) -> Callable[[], object]:
-    """Everything of one run out of a lake."""
+    """Everything of one run from a lake."""
     import tbq
 
     lake = lake_of(path)
@@ -193,7 +193,7 @@ def _first(bench: Bench, name: str, *, rounds: int = 9, warmup: int = 2) -> None
 
 
 def _one_tag(bench: Bench, name: str, path: Path) -> None:
-    """One tag of all runs: out of the lake beside decoding, and by others."""
+    """One tag of all runs: from the lake, by decoding, and by other tools."""
     lake, tag = lake_of(path), _tag(str(path))
     title = f"lake: one tag of {name}"
     contestants = {"lake": python(tag_of, lake, tag), "decode": python(tag_of, path, tag)}
@@ -235,7 +235,7 @@ def _one_tag_remote(bench: Bench, name: str) -> None:
 
 
 def _within(bench: Bench, title: str, times: Mapping[str, Timing], limit: float) -> None:
-    """A row: CPU seconds beside what they may be."""
+    """A row: CPU seconds and their limit."""
     if "tbq" in times:
         cpu = times["tbq"].seconds()
         bench.add(title, f"tbq {seconds(cpu)}", f"limit {seconds(limit)}", cpu / limit, "<= 1x")

@@ -1,4 +1,4 @@
-"""What following costs. Polls of many runs, catching up beside a decode, and how soon a row is a line."""
+"""The cost of following: polls of many runs, catching up compared with a decode, and the delay until a row is shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _runs(count: int) -> Path:
-    """A directory of so many runs, each with one small file."""
+    """A directory of this many runs, each with one small file."""
     import tbq
 
     root = Path(tempfile.mkdtemp())
@@ -35,7 +35,7 @@ def _runs(count: int) -> Path:
 
 
 def poll(count: int, new: bool) -> Callable[[], object]:
-    """A poll of so many runs of which nothing changed, or one of which has one new event."""
+    """A poll of this many runs: nothing changed, or one run has one new event."""
     import tbq
 
     root = _runs(count)
@@ -60,7 +60,7 @@ def poll(count: int, new: bool) -> Callable[[], object]:
 
 
 def catch_up(path: str) -> Callable[[], object]:
-    """Everything of a log that is there already."""
+    """Everything that a log already has."""
     import tbq
 
     def timed() -> object:
@@ -101,7 +101,7 @@ def latency(rounds: int) -> list[float]:
 
 
 def kept(path: str) -> float:
-    """Bytes of memory that each further scalar takes: three copies of a log beside one."""
+    """Bytes of memory per additional scalar: three copies of a log compared with one."""
     code = (
         "import sys, tbq, pyarrow\n"
         "def resident(): return int(open('/proc/self/statm').read().split()[1]) * 4096\n"
@@ -163,7 +163,7 @@ def run(bench: Bench) -> None:
 
 
 def _within(bench: Bench, title: str, times: Mapping[str, Timing], limit: float) -> None:
-    """A row: CPU seconds beside what they may be."""
+    """A row: CPU seconds and their limit."""
     if "tbq" in times:
         cpu = times["tbq"].seconds()
         bench.add(title, f"tbq {seconds(cpu)}", f"limit {seconds(limit)}", cpu / limit, "<= 1x")

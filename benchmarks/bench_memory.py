@@ -1,4 +1,4 @@
-"""The memory of commands over 100,000 runs with 30 million scalars: what they answer, not what they read."""
+"""The memory of commands on 100,000 runs with 30 million scalars: it should depend on the answer, not on the log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from benchmarks.harness import Bench
 
 _MOST = 500e6
-# The process between is small, so that what Linux keeps of it across the exec does not count.
+# The process in between is small, because Linux carries a parent's peak memory across the exec.
 _CODE = """
 import json, resource, subprocess, sys
 quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -1,4 +1,4 @@
-"""The page in Chromium: from the start to drawn curves, zoom, hover, wire, heap; beside TensorBoard's page."""
+"""The page in Chromium: time to drawn curves, zoom, hover, bytes, heap; compared with TensorBoard's page."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 TAG = "loss/train"
 LONGEST = 240.0  # seconds that TensorBoard's page may take
-#: Everything was read, the chart shows all of that and nothing newer is on its way, and it is on the canvas.
+#: Everything was read, the chart shows all of it, nothing newer is pending, and the canvas is drawn.
 _DRAWN = """(tag) => {
     const c = globalThis.tbq?.charts.get(tag), server = globalThis.tbq?.runs.server.value;
     return c && server && server.loaded && !server.left && c.curves && c.layout && !c.stale && !c.flying && !c.frame
         && c.version === server.version && c.curves.series.length === 1000;
 }"""
-#: The share of the pixels of the chart that are not ground: curves cover much of it.
+#: The share of the chart's pixels that are not background: curves cover much of it.
 _COVERED = """(tag) => {
     const { base, layout } = tbq.charts.get(tag);
     const { left, top, right, bottom } = layout;
@@ -81,6 +81,7 @@ def _ours(bench: Bench, browser: Any, path: Path) -> float:
         server.complete()
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         page = context.new_page()
+        page.add_init_script("window.tbqUnderTest = true")
         wire: list[int] = []
         page.on("requestfinished", lambda request: wire.append(request.sizes()["responseBodySize"]))
         page.goto(server.url)
@@ -109,6 +110,7 @@ def _start(browser: Any, path: Path) -> float:
     """Seconds from the start of the process until all points are on the screen; the browser is open before."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     page = context.new_page()
+    page.add_init_script("window.tbqUnderTest = true")
     with Server(path) as server:
         page.goto(server.url, wait_until="commit")
         page.wait_for_function(_DRAWN, arg=TAG, timeout=120_000)
@@ -150,6 +152,7 @@ def _appended(bench: Bench, browser: Any) -> None:
         writer.flush()
         with Server(Path(folder)) as server:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.add_init_script("window.tbqUnderTest = true")
             page.goto(server.url)
             shown = "(step) => { const c = tbq.charts.get('loss'); return c && c.curves && c.curves.high >= step && c.layout && c.layout.xs.high >= step && !c.frame }"
             page.wait_for_function(shown, arg=99, timeout=60_000)
@@ -175,6 +178,7 @@ def _report(bench: Bench, browser: Any, path: Path) -> None:
         times = []
         for _ in range(1 if bench.quick else 5):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.add_init_script("window.tbqUnderTest = true")
             began = time.perf_counter()
             page.goto(target.as_uri(), wait_until="commit")
             drawn = "(tag) => { const c = globalThis.tbq?.charts.get(tag); return c && c.curves && c.layout && !c.frame && c.curves.series.length === 1000 && document.querySelectorAll('.table [role=row]').length > 5 }"
@@ -219,6 +223,7 @@ def _table(bench: Bench, browser: Any) -> None:
         with Server(Path(folder)) as server:
             server.complete()
             page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.add_init_script("window.tbqUnderTest = true")
             columns = "&".join(f"column=m/{tag:03}:last" for tag in range(300))
             page.goto(f"{server.url}#wide=1&{columns}")
             page.wait_for_function("() => Object.keys(tbq.runs.metrics.value).length >= 300", timeout=120_000)
@@ -240,12 +245,12 @@ def _table(bench: Bench, browser: Any) -> None:
 
 
 def _tensorboard(browser: Any, path: Path) -> tuple[float, str]:
-    """Seconds from the start of TensorBoard until its page shows the curves of all runs, and what was done for it.
+    """Seconds from the start of TensorBoard until its page shows the curves of all runs, and how it got there.
 
-    Its server answers before it has read everything, and its page does not ask again by itself: so it is opened when
-    everything is there. Of more than 40 runs it draws none until they are chosen: so its first check box, which
-    chooses all, is clicked at once. Its canvas cannot be read: curves are there when the picture of the card has their
-    colours, and it is done when two pictures in a row are the same.
+    Its server answers before it has read everything, and its page does not reload by itself, so the page is opened when
+    everything has been read. With more than 40 runs it draws none until they are selected, so the benchmark clicks its
+    first check box, which selects all. Its canvas cannot be read: curves are drawn when the picture of the card has
+    their colours, and complete when two pictures in a row are the same.
     """
     import tbq
 
@@ -265,6 +270,7 @@ def _tensorboard(browser: Any, path: Path) -> tuple[float, str]:
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.add_init_script("window.tbqUnderTest = true")
         try:
             query = urllib.parse.urlencode({"tag": TAG, "run": last})
             while not _complete(f"{address}data/plugin/scalars/scalars?{query}", 19_999):

@@ -1,4 +1,4 @@
-"""Pictures. Five seeds of 2 million points as a PDF with its band, and the demo log in the terminal."""
+"""Plots: five seeds of 2 million points as a PDF with a band, and the demo log in the terminal."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def run(bench: Bench) -> None:
 
 def one_thread(bench: Bench, name: str) -> None:
     path = bench.corpus(name)
-    # The quick ones by themselves: after a peer that took and freed a gigabyte, fresh pages cost far more.
+    # Time the quick ones separately: after a peer that used and freed a gigabyte, fresh pages cost far more.
     times = bench.time(
         f"read {name}",
         {
@@ -70,7 +70,7 @@ def one_thread(bench: Bench, name: str) -> None:
     once = ("EventAccumulator", "tbparse")
     times |= bench.time(f"read {name}", slow, rounds=5, warmup=1, once=once)
 
-    # tbq keeps its slabs for the next round, so the loop that keeps its memory is the like of it.
+    # tbq keeps its slabs for the next round, so compare with the loop that keeps its memory.
     bench.faster(
         f"read {name}", times, "tbq", "bare loop, warm memory", want=">= 0.7x" if name != "D" else ""
     )

@@ -1,6 +1,6 @@
-"""3,000 objects of 50 kB from a local S3 server, beside s3fs with TensorBoard's loader; requests; idle looks.
+"""3,000 objects of 50 kB from a local S3 server, compared with s3fs and TensorBoard's loader; requests; idle checks.
 
-The server is moto's, in a process of its own: what it takes for a request, both pay.
+The server is moto's, in its own process: both contestants pay for the time of its requests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every element of a checkpoint into a file beside the nested Python loop, and statistics of 2 GB."""
+"""Writing every element of a checkpoint, compared with a nested Python loop; and statistics of 2 GB."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def save(path: str, shapes: dict[str, tuple[int, ...]], scale: float = 0.05) -> 
 
 
 def fresh(run: Callable[[], object], out: str) -> Callable[[], object]:
-    """A round that finds no file of the round before, so that a new file is timed and not a replaced one."""
+    """A round without the previous round's file, so that it times a new file and not a replaced one."""
     run.before = lambda: Path(out).unlink(missing_ok=True)  # type: ignore[attr-defined]
     return run
 

@@ -1,4 +1,4 @@
-"""The server of the page: memory, bytes over the wire, answers, SQL, an appended event."""
+"""The page's server: memory, bytes over the wire, answers, SQL, an appended event."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Server:
         self.url = self._process.stdout.readline().strip()
 
     def read(self, path: str, **params: Any) -> bytes:
-        """The bytes of an answer as they travel."""
+        """The bytes of an answer over the wire."""
         url = f"{self.url}api/{path}?{urllib.parse.urlencode(params)}"
         request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
         with urllib.request.urlopen(request, timeout=200) as answer:
@@ -64,12 +64,12 @@ class Server:
             time.sleep(0.02)
 
     def memory(self) -> float:
-        """The most memory so far, in bytes."""
+        """The peak memory so far, in bytes."""
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024  # type: ignore[index]
 
     def children(self) -> float:
-        """The most memory so far of the processes that it started, in bytes."""
+        """The peak memory so far of its child processes, in bytes."""
         pids = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
         found = [re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()) for pid in pids]
         return sum(int(each[1]) * 1024 for each in found if each)

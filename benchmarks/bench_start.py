@@ -1,4 +1,4 @@
-"""What a command on a small log costs, beside importing the libraries that it cannot do without."""
+"""The cost of a command on a small log, compared with importing the libraries that it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `tbq watch` costs. The first frame and the curves of about 1 GB, and a CPU while nothing happens."""
+"""The cost of `tbq watch`: time to the first frame and the curves of about 1 GB, and idle CPU."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Watch:
         self._text = ""
 
     def read(self, wait: float) -> bool:
-        """Whether something came."""
+        """Whether there was output."""
         if select.select([self._fd], [], [], wait)[0]:
             got = os.read(self._fd, 65536).decode("utf-8", "replace")
             self._text += got
@@ -59,7 +59,7 @@ class _Watch:
         return False
 
     def times(self, runs: Sequence[str]) -> _Times:
-        """When these runs were listed, and when curves were there."""
+        """When these runs were listed, and when curves appeared."""
         first = self._until(lambda: all(run in self._text for run in runs))
         curves = self._until(lambda: len(_BRAILLE.findall(self._text)) > 60)
         whole = self._until(lambda: "tbq watch " in self._text[self._text.rfind("reading") + 1 :])

@@ -1,4 +1,4 @@
-"""What logging costs. A round opens a writer, logs, and closes it; all its threads are counted."""
+"""The cost of logging. A round opens a writer, logs, and closes it; all its threads are counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METRICS = {f"train/metric_{i}": 0.1 * i for i in range(10)}
 
 
 def fresh() -> Callable[[], str]:
-    """A directory nobody has written to, for each round."""
+    """A new directory for each round."""
     root, numbers = tempfile.mkdtemp(), itertools.count()
     return lambda: os.path.join(root, str(next(numbers)))  # noqa: PTH118
 
@@ -63,7 +63,7 @@ def tf_scalar() -> Callable[[], object]:
 
 
 def log_ten(library: str) -> Callable[[], object]:
-    """Ten metrics a step: `log` where there is one, ten calls elsewhere."""
+    """Ten metrics per step: one `log` if the writer has it, else ten calls."""
     create = opener(library)
 
     def timed() -> object:

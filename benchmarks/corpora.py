@@ -1,6 +1,6 @@
-"""The logdirs that are measured, made in seconds into benchmarks/data/ with the bytes of the real writers.
+"""Creates the log directories of the benchmarks in benchmarks/data/, in seconds, with the bytes of the real writers.
 
-`python -m benchmarks.corpora` makes them all; `--check` compares with torch and TensorFlow, byte by byte.
+`python -m benchmarks.corpora` creates them all; `--check` compares with torch and TensorFlow, byte by byte.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def training(
 
 
 def png(side: int, rng: random.Random) -> bytes:
-    """A PNG of noise, side × side pixels: 3 bytes a pixel and a little."""
+    """A PNG of noise, side × side pixels: a little more than 3 bytes per pixel."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -339,7 +339,7 @@ CORPORA: dict[str, Callable[[Path], None]] = {
 
 
 def corpus(name: str) -> Path:
-    """The directory of a corpus, made now if it is not there yet."""
+    """The directory of a corpus, created if it does not exist."""
     root, stamp = DATA / name, DATA / f"{name}.stamp"
     if not stamp.exists() or stamp.read_text() != _recipe():
         shutil.rmtree(root, ignore_errors=True)
@@ -350,7 +350,7 @@ def corpus(name: str) -> Path:
 
 @functools.cache
 def _recipe() -> str:
-    """What the corpora depend on: a change of it makes them anew."""
+    """A digest of what the corpora depend on: if it changes, they are created again."""
     sources = [Path(__file__), Path(__file__).parent / "bare" / "encode.cpp"]
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What the pieces of the writer's work on a GPU cost, to choose between ways to do it: a part of `bench_gpu`."""
+"""The cost of the parts of the writer's work on a GPU, to compare alternatives; used by `bench_gpu`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ Row = tuple[str, str, float, str, str]  # what, who, figure, unit, want
 
 
 def parts(rows: list[Row]) -> None:
-    """What the pieces cost on the device, to choose between them: captures of a scalar, passes of a histogram."""
+    """The cost of the parts on the device: captures of a scalar, passes of a histogram."""
     import torch
 
-    from tbq.write import device, device_histogram, fused_histogram, slots
+    from tbq.write import device, device_histogram, slots
+    from tbq.write.cuda import fused_histogram
 
     def each(name: str, work: Callable[[], object], repeat: int = 200) -> None:
         work()
@@ -98,7 +99,7 @@ def parts(rows: list[Row]) -> None:
 
 
 def between(rows: list[Row], value: Any) -> None:
-    """What ten captured scalars add between kernels that wait for each other: changes of engine count too."""
+    """The cost of ten captured scalars between dependent kernels, including switches between engines."""
     import torch
 
     from tbq.write import slots
@@ -133,11 +134,12 @@ def between(rows: list[Row], value: Any) -> None:
 
 
 def calls(rows: list[Row], tensor: Any) -> None:
-    """The caller's time of a lone call to an idle device, as a program that logs now and then has it."""
+    """The caller's time of a single call to an idle device, as in a program that logs now and then."""
     import torch
 
     import tbq
-    from tbq.write import device, device_histogram, fused_histogram, nvrtc, slots
+    from tbq.write import device, device_histogram, slots
+    from tbq.write.cuda import fused_histogram, nvrtc
 
     piece = tensor[: device_histogram.LARGE_PIECE]
     limits = device_histogram._edges(str(tensor.device), "float32")

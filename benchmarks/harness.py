@@ -1,4 +1,4 @@
-"""Interleaved rounds of contestants, each in its own process, and the table of ratios that comes of them."""
+"""Runs interleaved rounds of contestants, each in its own process, and makes the table of ratios."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class UnavailableError(Exception):
-    """What cannot run here: it needs a package that is not installed, or a feature that is not built yet."""
+    """A benchmark cannot run on this machine: a package or a feature is missing."""
 
 
 class Contestant(Protocol):
@@ -89,10 +89,10 @@ class Process:
 
 
 def python(function: Callable[..., Callable[[], object]], *arguments: object) -> Process:
-    """A contestant in Python: `function(*arguments)` imports, prepares, and returns what is to be timed.
+    """A contestant in Python: `function(*arguments)` imports, prepares, and returns the function to time.
 
-    It must be importable by name, its arguments plain (paths become strings). A result with a length is
-    reported as so many rows, a dictionary as it is.
+    It must be importable by name, with plain arguments (paths become strings). For a result with a length, the
+    length is reported as its rows; a dictionary is reported unchanged.
     """
     plain = [str(argument) if isinstance(argument, Path) else argument for argument in arguments]
     return Process(
@@ -124,7 +124,7 @@ class Timing:
 
 @dataclass
 class Row:
-    """A line of the table: a figure beside what was asked of it."""
+    """A row of the table: a figure and its target."""
 
     what: str
     ours: str
@@ -150,7 +150,7 @@ def megabytes(value: float) -> str:
 
 
 class Bench:
-    """What a `bench_*.py` is given: corpora, timing, and the rows of the table."""
+    """The argument of each `bench_*.py`: corpora, timing, and the rows of the table."""
 
     def __init__(self, *, quick: bool = False, report: Callable[[str], None] | None = None) -> None:
         self.quick = quick
@@ -159,18 +159,18 @@ class Bench:
         self._report = report or (lambda line: print(line, file=sys.stderr, flush=True))
 
     def corpus(self, name: str) -> Path:
-        """The directory of a corpus (see corpora.py), made when it is not there."""
+        """The directory of a corpus (see corpora.py), created if it does not exist."""
         return corpora.corpus(name)
 
     def corpus_in_memory(self, name: str) -> Path:
-        """The same, with its files in the page cache: for what is measured once, without a warm-up."""
+        """The same, with its files in the page cache: for measurements without a warm-up."""
         path = self.corpus(name)
         for file in filter(Path.is_file, path.rglob("*")):
             file.read_bytes()
         return path
 
     def attempt(self, name: str, run: Callable[[Bench], None]) -> None:
-        """Run a benchmark; if it cannot run here, say so, and keep what the others have found."""
+        """Run a benchmark; if it cannot run on this machine, report it and keep the other results."""
         try:
             run(self)
         except UnavailableError as why:

@@ -1,4 +1,4 @@
-"""The readers that tbq is measured beside: TensorBoard's own two, tbparse, and the bare loop."""
+"""The readers that tbq is compared with: TensorBoard's own two, tbparse, and the bare loop."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def bare_loop(path: Path, *, reuse: bool = False) -> Process:
 class RustServer:
     """TensorBoard's data server: every point kept, checksums on, started for each round, killed once loaded.
 
-    Its CPU time is that of the whole process, which is the load but for a few milliseconds; nothing has left
-    it by then, so a client that wants the data has the cost of gRPC on top.
+    Its CPU time is that of the whole process: loading and a few milliseconds more. The data has not left the process
+    by then, so a client pays for gRPC on top.
     """
 
     logdir: Path
@@ -74,7 +74,7 @@ class RustServer:
 
 
 def without_tensorflow() -> None:
-    """TensorBoard's own switch: with this module in place it works as where TensorFlow is not installed."""
+    """TensorBoard's own switch: with this module it works as if TensorFlow were not installed."""
     sys.modules["tensorboard.compat.notf"] = types.ModuleType("tensorboard.compat.notf")
     sys.modules["tensorflow"] = None  # type: ignore[assignment]  # tbparse imports it where it can
 

@@ -1,8 +1,8 @@
-"""One contestant in a process of its own: prepares once, then runs a round for each line on stdin.
+"""Runs one contestant in its own process: prepares once, then runs a round for each line on stdin.
 
 `python -m benchmarks.worker MODULE FUNCTION ARGUMENTS` calls `FUNCTION(*ARGUMENTS)` (JSON), which imports
-what it needs and returns what is to be timed; if that has an attribute `before`, it is called ahead of each
-round, untimed. Each answer is a line of JSON: CPU and wall seconds, and what came out.
+what it needs and returns the function to time. If that has an attribute `before`, it is called before each
+round, untimed. Each answer is a line of JSON: CPU and wall seconds, and a description of the result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def peak_memory(pid: int | str = "self") -> int | None:
 
 
 def facts(result: object) -> dict[str, Any]:
-    """What can be said of a result, for the table and to see that contestants did the same work."""
+    """A description of a result, for the table and to check that contestants did the same work."""
     if isinstance(result, dict):
         return result
     found: dict[str, Any] = {}
@@ -50,7 +50,7 @@ def facts(result: object) -> dict[str, Any]:
 
 def main() -> None:
     module, function, arguments = sys.argv[1:]
-    # What a library prints must not end up between the answers.
+    # Output of libraries must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     timed = getattr(importlib.import_module(module), function)(*json.loads(arguments))

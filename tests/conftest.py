@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _numbers = itertools.count()
 
-# No test asserts a time: a busy machine is no failure.
+# No test asserts a time: a busy machine is not a failure.
 settings.register_profile("tbq", deadline=None)
 settings.load_profile("tbq")
 
-# Whoever starts the tests may ignore signals (`nohup`, a shell's background), and children would inherit that.
+# The process that starts the tests may ignore signals (`nohup`, a shell's background), and children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -59,7 +59,7 @@ def _read_events(path: str | Path) -> list[Any]:
 
 @pytest.fixture(scope="session")
 def read_events() -> Callable[[str | Path], list[Any]]:
-    """A function that gives a file's (or a run's) events, with both CRCs of each checked."""
+    """A function that returns a file's (or a run's) events, and checks both CRCs of each."""
     return _read_events
 
 

@@ -13,7 +13,7 @@ FLAGS = ["-std=c++20", "-O3", "-march=native", "-Wall", "-Wextra"]
 
 
 def build(source: str, *flags: str) -> Path:
-    """Compile `source`, a file beside this one, unless that was done since it changed; return the result."""
+    """Compile `source`, a file beside this one, if it changed since the last time; returns the result."""
     compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         raise SystemExit("benchmarks: no C++ compiler found; install one or set CXX")

@@ -1,10 +1,10 @@
-// The yardstick: one thread, mmap, both CRCs by instruction, scalars into columns a tag, and nothing else. No
-// filter, no restarts, no damage, no problems. What a reader needs beyond this is its overhead.
+// The yardstick: one thread, mmap, both CRCs by instruction, scalars into one set of columns per tag, and
+// nothing else. No filter, no restarts, no damage, no problems. Any time beyond this is a reader's overhead.
 //
 // Decodes once for each line on stdin and answers with one line of JSON; the paths are its arguments. A
-// directory stands for all files below it with `tfevents` in their name, a run a file. `--reuse` writes into
-// the memory of the round before, which nothing that hands its columns out can do; without it each round asks
-// for fresh pages.
+// directory stands for all files below it with `tfevents` in their name, one run per file. `--reuse` writes
+// into the memory of the round before, which a program that returns its columns cannot do; without it each
+// round uses fresh pages.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ namespace {
   std::exit(1);
 }
 
-// One reservation for all columns, of large pages where the system has them; blocks are cut from it in order.
+// One reservation for all columns, in large pages if the system has them; blocks are cut from it in order.
 class Arena {
  public:
   void reserve(size_t bytes, bool reuse) {
@@ -281,8 +281,8 @@ void Decoder::file(const std::string& path) {
     p = stop + 4;
     ++events;
 
-    // The layout that every writer of scalars produces, with one-byte lengths; all else takes the general
-    // way.
+    // The layout that every writer of scalars produces, with one-byte lengths; everything else takes the
+    // general path.
     if (length < 32 - 8 || length > 200 || stop > safe || event[0] != 0x09) {
       general(event, stop);
       continue;

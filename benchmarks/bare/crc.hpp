@@ -1,5 +1,4 @@
-// Masked CRC32C by the CPU's instruction: the yardstick runs where there is one, and says so where there is
-// none.
+// Masked CRC32C by the CPU's instruction; does not compile for CPUs without it.
 #pragma once
 
 #include <cstddef>

@@ -22,9 +22,9 @@ extern "C" {
 
 uint32_t record_crc(const uint8_t* data, uint64_t size) { return masked_crc(data, size); }
 
-// Writes `count` records to `out` and returns their size; 2 * tag + 128 bytes a record are enough. Event i
-// has the tag `codes[i]`, whose bytes lie in `tags` from offsets[code] to offsets[code + 1], at most 100 of
-// them. `tensor`: a rank-0 float tensor with its metadata, as tf.summary.scalar; else simple_value, as torch.
+// Writes `count` records to `out` and returns their size; 2 * tag + 128 bytes per record are enough. Event i
+// has the tag `codes[i]`: at most 100 bytes in `tags`, from offsets[code] to offsets[code + 1]. `tensor`: a
+// rank-0 float tensor with its metadata, as tf.summary.scalar; else simple_value, as torch.
 uint64_t encode_scalars(uint8_t* out, uint64_t count, const int32_t* codes, const int64_t* steps,
                         const double* walls, const float* values, const uint8_t* tags,
                         const uint32_t* offsets, int32_t tensor) {

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from tbq.kinds.histograms import HistogramTable as HistogramTable
     from tbq.kinds.hparams import HparamTable as HparamTable
     from tbq.kinds.meshes import Mesh as Mesh
+    from tbq.kinds.overview import TagTable as TagTable
     from tbq.kinds.read import read as read
-    from tbq.kinds.tags import TagTable as TagTable
     from tbq.kinds.tensors import TensorTable as TensorTable
     from tbq.live.follower import Follower as Follower
     from tbq.live.follower import follow as follow
@@ -64,7 +64,7 @@ _LAZY = {
     "SummaryTable": "tbq.summary.table",
     "SummaryWriter": "tbq.write.writer",
     "Table": "tbq.table.table",
-    "TagTable": "tbq.kinds.tags",
+    "TagTable": "tbq.kinds.overview",
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
     "TensorTable": "tbq.kinds.tensors",

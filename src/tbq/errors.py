@@ -101,6 +101,12 @@ class TbqWarning(UserWarning):
         return paragraph(super().__str__())
 
 
+def existing(path: str | os.PathLike[str]) -> OutputError:
+    """The error for an output that would replace a file or an object."""
+    hint = "use --force (force=True) to replace it"
+    return OutputError("already exists", path=path, hint=hint, code="exists")
+
+
 def missing(module: str, *, needed_for: str, extra: str | None = None) -> DependencyError:
     """The error for an extra that is not installed."""
     install = f"pip install 'tbq[{extra}]'" if extra else f"pip install {module}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tbq.arguments import bad
-from tbq.text import sized
+from tbq.numbers import sized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ RATIO = 100
 FLOOR = 256 << 20
 DEFLATE = 1032  # the highest compression ratio of gzip and zlib
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?))?b?", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgtpe])(i?))?b?", re.IGNORECASE)
 _command_limit: ContextVar[int | None] = ContextVar("max_unpacked", default=None)
 
 
@@ -37,7 +37,7 @@ def size_of(text: Size, name: str = "max_unpacked") -> int:
         return text
     if match is None:
         raise bad(name, text, "bytes, or a size with its unit, such as 4GB")
-    unit = (1024 if match[3] else 1000) ** (" kmgt".index(match[2].lower()) if match[2] else 0)
+    unit = (1024 if match[3] else 1000) ** (" kmgtpe".index(match[2].lower()) if match[2] else 0)
     return int(float(match[1]) * unit)
 
 
@@ -99,16 +99,16 @@ class Budget:
     def __init__(self, limit: Limit, size: int) -> None:
         self._limit = limit
         self._size = size
-        self._taken = 0
+        self._unpacked = 0
 
     def refusal(self, unpacked: int, packed: int) -> str | None:
         """Why an array may not be unpacked, and what to do; if it may, returns None and counts it."""
         refusal = self._limit.refusal(unpacked, packed)
         if refusal is None and self._limit.most is None:
             together = f"it and the arrays before it, in a file of {sized(self._size)}, together"
-            refusal = self._limit.refusal(self._taken + unpacked, self._size, together)
+            refusal = self._limit.refusal(self._unpacked + unpacked, self._size, together)
         if refusal is None:
-            self._taken += unpacked
+            self._unpacked += unpacked
         return refusal
 
 

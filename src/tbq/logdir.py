@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from tbq.kinds.histograms import Histogram, HistogramTable
     from tbq.kinds.hparams import HparamTable
     from tbq.kinds.meshes import Mesh
-    from tbq.kinds.tags import TagTable
+    from tbq.kinds.overview import TagTable
     from tbq.kinds.tensors import TensorTable
     from tbq.plot.options import PlotSelected
     from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.query.dataset import LogDataset
-    from tbq.query.written import Export, Paths
+    from tbq.query.log_export import Export, Paths
     from tbq.schema import TableName
     from tbq.summary.table import SummaryTable
     from tbq.table.scalars import Series
@@ -124,7 +124,7 @@ class LogDir:
         from tbq.table.scalars import scalars
 
         options = {"restarts": restarts, "threads": threads, "progress": progress, "on_error": on_error}
-        return scalars(self._reader.given(options), tag, run, steps, **cast("Reading", options))
+        return scalars(self._reader.with_options(options), tag, run, steps, **cast("Reading", options))
 
     def series(
         self, tag: str, *, run: str | None = None, steps: Steps = None, **reading: Unpack[Reading]
@@ -136,7 +136,7 @@ class LogDir:
         """
         from tbq.table.scalars import series
 
-        return series(self._reader.given(reading), tag, run, steps, **reading)
+        return series(self._reader.with_options(reading), tag, run, steps, **reading)
 
     def tags(self, tag: Names = None, *, run: Names = None, **reading: Unpack[Reading]) -> TagTable:
         """What was logged: one row per run and tag, with its kind, count and steps. Values are skipped, not stored.
@@ -144,7 +144,7 @@ class LogDir:
         >>> log.tags(run="media").by_kind()["audio"]
         ['tone']
         """
-        return tables.table(self._reader.given(reading), "tags", tag, run=run, **reading)
+        return tables.table(self._reader.with_options(reading), "tags", tag, run=run, **reading)
 
     def table(self, name: TableName, *, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """A table by its name: "scalars", "images", "tags", "runs", "problems", … (all are in `tbq.schema.KINDS`).
@@ -152,7 +152,7 @@ class LogDir:
         >>> log.table("runs")["health"][0]
         'ok'
         """
-        return tables.table(self._reader.given(selected), name, tag, **selected)
+        return tables.table(self._reader.with_options(selected), name, tag, **selected)
 
     def tables(self, tag: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
         """Every table of values that has rows, by name, from two readings of the files.
@@ -160,7 +160,7 @@ class LogDir:
         >>> list(log.tables(run="diverged"))
         ['scalars', 'hparams', 'hparam_metrics', 'hparam_domains']
         """
-        return tables.tables(self._reader.given(selected), tag, **selected)
+        return tables.tables(self._reader.with_options(selected), tag, **selected)
 
     def tensors(self, tag: Names = None, **selected: Unpack[Selected]) -> TensorTable:
         """Every tensor: `dtype, shape, data` (raw little-endian bytes), `display_name, description`.
@@ -168,7 +168,7 @@ class LogDir:
         >>> log.tensors().arrays()[0].shape
         (3, 4)
         """
-        return tables.table(self._reader.given(selected), "tensors", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "tensors", tag, **selected)
 
     def tensor(self, tag: str, **which: Unpack[Which]) -> NDArray[Any]:
         """One tensor as a NumPy array, at `step` or else the last; of any plugin, known or not.
@@ -176,7 +176,7 @@ class LogDir:
         >>> log.tensor("embedding").dtype
         dtype('float32')
         """
-        return single.tensor(self._reader.given(which), tag, **which)
+        return single.tensor(self._reader.with_options(which), tag, **which)
 
     def histograms(self, tag: Names = None, **selected: Unpack[Selected]) -> HistogramTable:
         """Every histogram, of any format: statistics if they were logged, and lists `left, right, count`.
@@ -184,7 +184,7 @@ class LogDir:
         >>> log.histograms().quantiles([0.5]).columns
         ['run', 'tag', 'step', 'wall_time', 'q0.5']
         """
-        return tables.table(self._reader.given(selected), "histograms", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "histograms", tag, **selected)
 
     def histogram(self, tag: str, **which: Unpack[Which]) -> Histogram:
         """One histogram: quantiles, a density, NumPy's `(counts, edges)`.
@@ -192,7 +192,7 @@ class LogDir:
         >>> log.histogram("weights/layer1", step=100).total
         1000.0
         """
-        return single.histogram(self._reader.given(which), tag, **which)
+        return single.histogram(self._reader.with_options(which), tag, **which)
 
     def images(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every image: `index` inside its event, `width, height, format, colorspace`, and the encoded `data`.
@@ -200,7 +200,7 @@ class LogDir:
         >>> log.images().image(0).size
         (32, 32)
         """
-        return tables.table(self._reader.given(selected), "images", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "images", tag, **selected)
 
     def image(self, tag: str, *, index: int = 0, **which: Unpack[Which]) -> Image.Image:
         """One image as a PIL image; `index` picks one of several logged at once.
@@ -208,7 +208,7 @@ class LogDir:
         >>> log.image("samples").size
         (32, 32)
         """
-        return single.image(self._reader.given(which), tag, index, **which)
+        return single.image(self._reader.with_options(which), tag, index, **which)
 
     def audio(self, tag: Names = None, **selected: Unpack[Selected]) -> AudioTable:
         """Every audio clip: `index, sample_rate, channels, frames, content_type, label`, and the encoded `data`.
@@ -216,7 +216,7 @@ class LogDir:
         >>> log.audio().waveform(0)[0]
         8000
         """
-        return tables.table(self._reader.given(selected), "audio", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "audio", tag, **selected)
 
     def waveform(self, tag: str, *, index: int = 0, **which: Unpack[Which]) -> tuple[int, NDArray[Any]]:
         """One audio clip as `(rate, samples)`, samples of shape (frames, channels).
@@ -224,7 +224,7 @@ class LogDir:
         >>> log.waveform("tone")[1].shape
         (2000, 1)
         """
-        return single.waveform(self._reader.given(which), tag, index, **which)
+        return single.waveform(self._reader.with_options(which), tag, index, **which)
 
     def texts(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every text: `index` of the element in its tensor (empty for a plain text), and `text`.
@@ -232,7 +232,7 @@ class LogDir:
         >>> log.texts("notes")["text"][0]
         '**step 0**: the picture turns, the weights spread'
         """
-        return tables.table(self._reader.given(selected), "texts", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "texts", tag, **selected)
 
     def text(self, tag: str, **which: Unpack[Which]) -> str:
         """One text; a text tensor as lines, or as a Markdown table.
@@ -240,7 +240,7 @@ class LogDir:
         >>> log.text("notes", step=100)
         '**step 100**: the picture turns, the weights spread'
         """
-        return single.text(self._reader.given(which), tag, **which)
+        return single.text(self._reader.with_options(which), tag, **which)
 
     def hparams(self, tag: Names = None, **selected: Unpack[Selected]) -> HparamTable:
         """Every hyperparameter of every session, one row each; `.wide()` has one row per run.
@@ -250,7 +250,7 @@ class LogDir:
         >>> log.hparams(run="diverged")["name"].tolist()
         ['lr', 'seed', 'optimizer', 'augment']
         """
-        return tables.table(self._reader.given(selected), "hparams", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "hparams", tag, **selected)
 
     def pr_curves(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every precision-recall curve, one row per threshold.
@@ -258,7 +258,7 @@ class LogDir:
         >>> log.pr_curves()["threshold"][:2].tolist()
         [0.0, 0.05]
         """
-        return tables.table(self._reader.given(selected), "pr_curves", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "pr_curves", tag, **selected)
 
     def meshes(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every part of every mesh: its `name`, `component` (vertex, face, color), `dtype, shape, data`.
@@ -266,7 +266,7 @@ class LogDir:
         >>> log.meshes()["component"].tolist()
         ['color', 'face', 'vertex']
         """
-        return tables.table(self._reader.given(selected), "meshes", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "meshes", tag, **selected)
 
     def mesh(self, name: str, **which: Unpack[Which]) -> Mesh:
         """One mesh by the name it was logged under: vertices, faces and colours as arrays, or a PLY file.
@@ -274,7 +274,7 @@ class LogDir:
         >>> log.mesh("cube").vertices.shape
         (1, 8, 3)
         """
-        return single.mesh(self._reader.given(which), name, **which)
+        return single.mesh(self._reader.with_options(which), name, **which)
 
     def graphs(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """Every graph: its `format` (graph_def, meta_graph_def, keras_model), number of `nodes`, and bytes.
@@ -282,7 +282,7 @@ class LogDir:
         >>> log.graphs()["nodes"].tolist()
         [4]
         """
-        return tables.table(self._reader.given(selected), "graphs", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "graphs", tag, **selected)
 
     def nodes(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """The nodes of graphs: `name, op, device, inputs`, and the `function` they are in; layers of Keras models.
@@ -290,7 +290,7 @@ class LogDir:
         >>> log.nodes()["op"].tolist()
         ['Placeholder', 'Const', 'MatMul', 'Mean']
         """
-        return tables.table(self._reader.given(selected), "nodes", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "nodes", tag, **selected)
 
     def custom_scalars(self, tag: Names = None, **selected: Unpack[Selected]) -> Table:
         """The custom scalar layouts, one row per tag pattern of a chart; `data` is on a layout's first row.
@@ -298,7 +298,7 @@ class LogDir:
         >>> log.custom_scalars()["chart"].tolist()
         ['loss', 'loss']
         """
-        return tables.table(self._reader.given(selected), "custom_scalars", tag, **selected)
+        return tables.table(self._reader.with_options(selected), "custom_scalars", tag, **selected)
 
     def summary(
         self,
@@ -334,7 +334,7 @@ class LogDir:
         from tbq.query.configurations import configurations
         from tbq.summary.leaderboard import leaderboard
 
-        reader = self._reader.given(reading)
+        reader = self._reader.with_options(reading)
         options: dict[str, Any] = {
             "stats": stats, "run": run, "tag": tag, "steps": steps, "best": best, "sort": sort, "top": top,
             "require": require, "media": media, **reading,
@@ -362,7 +362,7 @@ class LogDir:
         """
         from tbq.query.importance import importance
 
-        return importance(self._reader.given(reading), tag, best, run, steps, **reading)
+        return importance(self._reader.with_options(reading), tag, best, run, steps, **reading)
 
     def show(self, tag: str, **which: Unpack[Which]) -> str:
         """The value of a tag at a step, or the last value, as a few lines of text that a terminal can show.
@@ -375,7 +375,7 @@ class LogDir:
         """
         from tbq.kinds.show import show
 
-        return show(self._reader.given(which), tag, **which)
+        return show(self._reader.with_options(which), tag, **which)
 
     def write(
         self, path: StrPath, *, kind: TableName | Literal["all"] = "all", **options: Unpack[Export]
@@ -387,9 +387,9 @@ class LogDir:
         >>> log.write("out", run="diverged")
         ['out/scalars.parquet', 'out/hparams.parquet', 'out/hparam_metrics.parquet', 'out/hparam_domains.parquet']
         """
-        from tbq.query.written import write
+        from tbq.query.log_export import write
 
-        return write(self._reader.given(options), path, kind, **options)
+        return write(self._reader.with_options(options), path, kind, **options)
 
     def write_media(
         self,
@@ -411,7 +411,7 @@ class LogDir:
         """
         from tbq.kinds.media import write_media
 
-        return write_media(self._reader.given(selected), path, tag, every, kinds, force, **selected)
+        return write_media(self._reader.with_options(selected), path, tag, every, kinds, force, **selected)
 
     def sql(
         self,
@@ -430,7 +430,7 @@ class LogDir:
         """
         from tbq.query.sql import sql
 
-        return sql(self._reader.given(reading), query, params, unsafe=unsafe, **reading)
+        return sql(self._reader.with_options(reading), query, params, unsafe=unsafe, **reading)
 
     def dataset(
         self, *, kind: TableName = "scalars", relative_time: bool = False, **reading: Unpack[Reading]
@@ -444,7 +444,7 @@ class LogDir:
         """
         from tbq.query.dataset import dataset
 
-        return dataset(self._reader.given(reading), kind, relative_time, **reading)
+        return dataset(self._reader.with_options(reading), kind, relative_time, **reading)
 
     def scan(
         self,
@@ -463,7 +463,7 @@ class LogDir:
         """
         from tbq.query.scan import scan
 
-        return scan(self._reader.given(selected), kind, tag, relative_time, **selected)
+        return scan(self._reader.with_options(selected), kind, tag, relative_time, **selected)
 
     def lazy(
         self, *, kind: TableName = "scalars", relative_time: bool = False, **reading: Unpack[Reading]
@@ -477,7 +477,7 @@ class LogDir:
         """
         from tbq.query.lazy import lazy
 
-        return lazy(self._reader.given(reading), kind, relative_time, **reading)
+        return lazy(self._reader.with_options(reading), kind, relative_time, **reading)
 
     def reduce(
         self,
@@ -501,7 +501,7 @@ class LogDir:
         """
         from tbq.query.configurations import reduced
 
-        return reduced(self._reader.given(selected), by, stats, tag, best, sort, top, **selected)
+        return reduced(self._reader.with_options(selected), by, stats, tag, best, sort, top, **selected)
 
     def write_reduced(
         self,
@@ -521,7 +521,7 @@ class LogDir:
         from tbq.write.reduced import check_events, write_events
 
         check_events(path)
-        table, wall_times = over_runs(self._reader.given(selected), by, stats, tag, **selected)
+        table, wall_times = over_runs(self._reader.with_options(selected), by, stats, tag, **selected)
         return write_events(table.to_arrow(), wall_times, path)
 
     def compare(
@@ -541,7 +541,7 @@ class LogDir:
         """
         from tbq.query.compare import compare
 
-        return compare(self._reader.given(reading), a, b, stats, tag, steps, **reading)
+        return compare(self._reader.with_options(reading), a, b, stats, tag, steps, **reading)
 
     def plot(
         self,
@@ -563,7 +563,7 @@ class LogDir:
         from tbq.plot.pictures import picture
 
         options, reading = split("log.plot", plotting)
-        drawn: Figure | Axes = picture(self._reader.given(reading), tag, run, options, reading, ax)
+        drawn: Figure | Axes = picture(self._reader.with_options(reading), tag, run, options, reading, ax)
         return drawn
 
     def write_plot(
@@ -586,7 +586,7 @@ class LogDir:
         from tbq.plot.pictures import picture
 
         options, reading = split("log.write_plot", plotting)
-        reader = self._reader.given(reading)
+        reader = self._reader.with_options(reading)
         return files.save(
             lambda vectors: picture(reader, tag, run, options, reading, vectors=vectors),
             path,
@@ -614,7 +614,7 @@ class LogDir:
         from tbq.plot.terminal import text
 
         options, reading = split("log.plot_text", plotting)
-        return text(self._reader.given(reading), tag, run, options, reading, width, height, colour)
+        return text(self._reader.with_options(reading), tag, run, options, reading, width, height, colour)
 
     def image_text(
         self,
@@ -633,7 +633,7 @@ class LogDir:
         """
         from tbq.plot.screens import image_text
 
-        return image_text(self._reader.given(which), tag, index, width, height, protocol, which)
+        return image_text(self._reader.with_options(which), tag, index, width, height, protocol, which)
 
     def sparklines(
         self, tag: str, *, run: Names = None, width: int = 16, steps: Steps = None, **reading: Unpack[Reading]
@@ -644,10 +644,15 @@ class LogDir:
         '█▃▂▁▁▁▁▁'
         """
         from tbq.arguments import whole
-        from tbq.plot.sparks import sparklines
+        from tbq.table.sparks import sparklines
 
         return sparklines(
-            self._reader.given(reading), tag, run, whole("width", width, least=1, most=1000), steps, reading
+            self._reader.with_options(reading),
+            tag,
+            run,
+            whole("width", width, least=1, most=1000),
+            steps,
+            reading,
         )
 
     def report(

@@ -1,4 +1,7 @@
-"""Numbers as people read them: four digits, 1.2k, 2h 14m."""
+"""Numbers as people read them: four digits, 1.2k, 2h 14m, 3.4 MB.
+
+The page has the same rules in format.js; tests/fixtures/rules/numbers.json tests both.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,10 @@ def number(value: float, digits: int = 4) -> str:
         return str(value)
     if value == 0:
         return "0"
-    size = math.floor(math.log10(abs(value)))
-    if size < -4 or size >= 9:
-        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-        return f"{_trimmed(mantissa)}e{exponent}"
-    return _trimmed(f"{value:,.{max(digits - 1 - size, 0)}f}")
+    size = int(f"{value:.{digits - 1}e}".partition("e")[2])  # after rounding
+    if size < -4 or size >= max(9, min(digits, 15)):
+        return f"{_trimmed(_rounded(value, digits - 1, -size))}e{size:+03d}"
+    return _trimmed(_rounded(value, max(digits - 1 - size, 0)))
 
 
 def compact(value: float) -> str:
@@ -33,34 +35,48 @@ def compact(value: float) -> str:
     >>> compact(2e20), compact(-1.5e300)
     ('200E', '-1.5e+300')
     """
-    if not math.isfinite(value):
-        return str(value)
-    if abs(value) >= 1e21:  # beyond the last unit
+    if not abs(value) < 999.5e18:  # beyond the last unit, or NaN
         return number(value, 3)
     size = 0
-    while abs(value) >= 999.5 and size < len(_UNITS) - 1:
+    while abs(value) >= 999.5:
         value /= 1000
         size += 1
     return f"{number(value, 2 if abs(value) < 10 else 3)}{_UNITS[size]}"
 
 
-def duration(seconds: float) -> str:
-    """How long something took, in at most two units.
+def sized(count: float) -> str:
+    """Bytes with a unit.
 
-    >>> duration(0.4), duration(12), duration(200), duration(8040), duration(277_000)
-    ('0s', '12s', '3m 20s', '2h 14m', '3d 4h')
+    >>> sized(999), sized(1_234_567), sized(999_960)
+    ('999 B', '1.2 MB', '1.0 MB')
+    """
+    if count < 1000:
+        return f"{count:.0f} B"
+    size = 0
+    while count >= 999.95 and size < len(_UNITS) - 1:
+        count /= 1000
+        size += 1
+    return f"{_rounded(count, 1)} {_UNITS[size]}B"
+
+
+def duration(seconds: float) -> str:
+    """How long something took, in at most two units; empty if that is unknown.
+
+    >>> duration(0.4), duration(12), duration(200), duration(8040), duration(277_000), duration(math.nan)
+    ('0s', '12s', '3m 20s', '2h 14m', '3d 4h', '')
     """
     if not math.isfinite(seconds):
-        return "?"
-    amount = int(abs(seconds))
+        return ""
     sign = "-" if seconds <= -1 else ""
-    for small, letter, big, big_letter in ((60, "s", 60, "m"), (60, "m", 24, "h"), (24, "h", 10**9, "d")):
-        if amount < small:
-            return f"{sign}{amount}{letter}"
-        amount, rest = divmod(amount, small)
-        if amount < big:
-            return f"{sign}{amount}{big_letter}" + (f" {rest}{letter}" if rest else "")
-    return f"{sign}{amount}d"
+    amount = float(abs(seconds)) // 1
+    if amount >= 1000 * 86_400:
+        return f"{sign}{number(amount // 86_400)}d"
+    parts: list[str] = []
+    for size, letter in ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+        part, amount = divmod(amount, size)
+        if parts or part or size == 1:
+            parts.append(f"{part:.0f}{letter}" if part else "")
+    return sign + (" ".join(filter(None, parts[:2])) or "0s")
 
 
 def ago(seconds: float) -> str:
@@ -106,6 +122,14 @@ def aligned(texts: Sequence[str]) -> list[str]:
 
 def _is_word(text: str) -> bool:
     return "e" in text or "n" in text  # 1e-07, nan, inf
+
+
+def _rounded(value: float, decimals: int, power: int = 0) -> str:
+    """A value times 10**power, with thousands separators; halves are rounded away from zero, as in JavaScript."""
+    from decimal import ROUND_HALF_UP, Decimal
+
+    scaled = Decimal(value).scaleb(power) if power else Decimal(value)
+    return f"{scaled.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP):,f}"
 
 
 def _trimmed(text: str) -> str:

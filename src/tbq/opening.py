@@ -17,7 +17,7 @@ from tbq.text import shown_path
 if TYPE_CHECKING:
     from tbq.arguments import StrPath
     from tbq.limits import Size
-    from tbq.results.opened import MetricsAsEvents
+    from tbq.results.as_events import MetricsAsEvents
     from tbq.source.discover import Source
     from tbq.source.merge import Merging
     from tbq.storage import Storage
@@ -55,7 +55,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
     unpacked = Unpacked(max_unpacked)
     named = sources(path)
     if len(named) == 1 and merge_runs is None and is_lake(named[0][1]):
-        from tbq.lake.opened import open as open_lake
+        from tbq.lake.opening import open as open_lake
 
         return open_lake(named[0][1])
     refuse_lakes(named, "open it alone, without a name and without merge_runs")
@@ -91,20 +91,20 @@ def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -
     if len(named) != 1 or not is_remote(named[0][1]) or named[0][1].lower().startswith("http"):
         return None
     from tbq.lake.layout import read_config
-    from tbq.lake.opened import open_place
-    from tbq.lake.place import can_be_lake, place_of
+    from tbq.lake.location import can_be_lake, location_of
+    from tbq.lake.opening import open_location
 
     if not can_be_lake(named[0][1]):
         return None
-    place = place_of(named[0][1], storage)
-    return open_place(place) if read_config(place) is not None else None
+    place = location_of(named[0][1], storage)
+    return open_location(place) if read_config(place) is not None else None
 
 
 def _metrics_as_events(named: list[tuple[str | None, str]]) -> MetricsAsEvents | None:
     """The source with each metrics file replaced; None without metrics files."""
     if not any(path.lower().endswith(_METRICS) for _, path in named):
         return None
-    from tbq.results.opened import MetricsAsEvents
+    from tbq.results.as_events import MetricsAsEvents
 
     return MetricsAsEvents.of(named)
 

@@ -13,7 +13,7 @@ from tbq.decode.options import SELECTED, Selected
 from tbq.decode.reader import Reader
 from tbq.errors import UsageError
 from tbq.lake.cluster import share_bytes, started
-from tbq.lake.work import shares
+from tbq.lake.share import shares
 from tbq.opening import open as open_log
 from tbq.query.prune import Filter
 from tbq.query.scan import runs_of
@@ -188,7 +188,7 @@ def _rows(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TbqWarning)
-        reader = log._reader.given(selected)
+        reader = log._reader.with_options(selected)
         try:
             for batch in scan(reader, table, run=names, columns=wanted, where=where, **selected):
                 yield _plain(pa.Table.from_batches([batch]))

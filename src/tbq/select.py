@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -22,6 +22,8 @@ MIN_STEP, MAX_STEP = -(2**63), 2**63 - 1
 TEXT_SUFFIX = "/text_summary"  # torch appends it to the tag of every text
 _OPTIONS = ("run", "tag", "layer")  # selections with an option of the same name
 _MAGIC = re.compile(r"[*?\[]")
+_SPACES = " \t\n\r\f\v"  # between the words of a filter
+_LONGEST = 2000  # characters of a name that the expression of a filter sees
 
 
 @dataclass(frozen=True)
@@ -325,6 +327,41 @@ def _is_whole(value: object) -> bool:
     except TypeError:
         return False
     return not isinstance(value, bool)
+
+
+def name_filter(text: str) -> Callable[[str], bool]:
+    """A test of names for the filters of `tbq watch` and the page, which has the same rule in match.js.
+
+    All words must fit a name, in either case. A word is a part of the name, or with `*` or `?` a glob for the full
+    name; `-word` excludes names. `re:EXPR` matches the full name, `/EXPR/` a part of it.
+
+    >>> list(filter(name_filter("val/* -acc"), ["val/acc", "val/loss", "loss"]))
+    ['val/loss']
+    >>> list(filter(name_filter("re:.*loss"), ["val/acc", "val/loss", "loss"]))
+    ['val/loss', 'loss']
+    """
+    text = text.strip(_SPACES)
+    full = text.startswith("re:")
+    if full or (len(text) > 2 and text[0] == text[-1] == "/"):
+        item = text if full else f"re:{text[1:-1]}"
+        pattern = _compile(item)
+        if pattern is None:
+            raise _bad_expression(item, "filter")
+        fits = pattern.fullmatch if full else pattern.search
+        return lambda name: fits(name[:_LONGEST]) is not None
+    tests = []
+    for word in filter(None, re.split(f"[{_SPACES}]+", text.lower())):
+        excludes = len(word) > 1 and word.startswith("-")
+        tests.append((_word_test(word[1:] if excludes else word), excludes))
+    return lambda name: all(test(name.lower()) != excludes for test, excludes in tests)
+
+
+def _word_test(word: str) -> Callable[[str], bool]:
+    if not {"*", "?"} & {*word}:
+        return lambda name: word in name
+    pattern = _compile(word.replace("[", "[[]"))
+    assert pattern is not None
+    return lambda name: pattern.fullmatch(name) is not None
 
 
 def _bad_steps(spec: object) -> UsageError:

@@ -64,7 +64,7 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def escaped(text: str, keep: str = "\n\t") -> str:
+def escaped(text: str) -> str:
     """The text with each control character as a JSON escape: the JSON value stays the same, and is harmless.
 
     >>> escaped('["' + chr(0x9b) + '31m"]')
@@ -72,7 +72,7 @@ def escaped(text: str, keep: str = "\n\t") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() or letter in keep else _escape(letter) for letter in text)
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else _escape(letter) for letter in text)
 
 
 def _escape(letter: str) -> str:
@@ -200,20 +200,6 @@ def counted(count: int, noun: str) -> str:
     ('1 file', '2,000 files')
     """
     return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def sized(count: int) -> str:
-    """Bytes with a unit.
-
-    >>> sized(1_234_567)
-    '1.2 MB'
-    """
-    amount = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000:
-            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    return f"{amount:.1f} TB"
 
 
 # How the system's names become bytes: on Windows names may contain lone surrogates; elsewhere these stand for bytes.

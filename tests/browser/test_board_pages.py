@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import boards
 import eventfile as ef
 import pytest
+from waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SCREENS = Path(os.environ.get("TBQ_SCREENS", Path(__file__).parents[2] / "build" / "screens"))
 
-# Tab: words that its page must show, in whatever frame.
+# Tab: words that its page must show, in any frame.
 TABS = {
     "timeseries": "exact",
     "scalars": "train",
@@ -49,12 +50,12 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[boards.Board]:
     (logdir / "media" / "plugins" / "profile").mkdir(parents=True)
     (logdir / "tfdbg_events.1.metadata").write_bytes(b"")
     with boards.serving(boards.BOARD, tmp_path_factory.mktemp("words"), str(logdir)) as served:
-        boards.wait_for(lambda: served.get("plugins_listing")["projector"]["enabled"])
+        wait_for(lambda: served.get("plugins_listing")["projector"]["enabled"])
         yield served
 
 
 class Page:
-    """A tab of the browser, and what went wrong in it."""
+    """A browser tab, and its errors."""
 
     def __init__(self, browser: Any) -> None:
         self.page = browser.new_page(viewport={"width": 1400, "height": 900})
@@ -87,7 +88,7 @@ def page(browser: Any) -> Iterator[Page]:
 @pytest.mark.parametrize("tab", TABS)
 def test_dashboard(board: boards.Board, page: Page, tab: str) -> None:
     page.page.goto(f"{board.url}#{tab}", wait_until="networkidle")
-    boards.wait_for(lambda: page.shows(TABS[tab]))
+    wait_for(lambda: page.shows(TABS[tab]))
     page.page.wait_for_timeout(2500)  # curves are drawn with an animation
     page.keep(tab)
     assert not page.wrong
@@ -112,7 +113,7 @@ def test_two_tabs_see_a_run_grow(browser: Any, tmp_path: Path) -> None:
                 file.flush()
         (tmp_path / "logs" / "late").mkdir()
         (tmp_path / "logs" / "late" / "events.out.tfevents.1").write_bytes(path.read_bytes())
-        boards.wait_for(lambda: served.get("runs") == ["late", "run"])
+        wait_for(lambda: served.get("runs") == ["late", "run"])
         for number, each in enumerate(pages):
             each.page.locator("app-header-reload button").click()
             each.page.get_by_text("late", exact=True).first.wait_for(timeout=30_000)
@@ -128,7 +129,7 @@ def test_an_empty_directory_that_is_filled(browser: Any, page: Page, tmp_path: P
         page.page.get_by_text("No dashboards are active").first.wait_for(timeout=30_000)
         page.keep("empty")
         boards.everything(tmp_path / "logs")
-        boards.wait_for(lambda: served.get("plugins_listing")["images"]["enabled"])
+        wait_for(lambda: served.get("plugins_listing")["images"]["enabled"])
         page.page.reload(wait_until="networkidle")
         page.page.get_by_text("exact").first.wait_for(timeout=30_000)
         page.keep("filled")

@@ -18,7 +18,7 @@ def test_a_page_follows_a_writer(tmp_path: Path, tab: Tab, tabs: Any) -> None:
     (tmp_path / "log").mkdir()
     with serving(tmp_path / "log") as url:
         tab.open(url)
-        tab.page.get_by_text("Waiting; this page fills by itself.").first.wait_for()
+        tab.page.get_by_text("Waiting. The page updates by itself.").first.wait_for()
         tab.keep("empty")
         second = tabs()
         second.open(url)
@@ -50,7 +50,7 @@ def test_a_page_follows_a_writer(tmp_path: Path, tab: Tab, tabs: Any) -> None:
 
 
 def test_the_cursor_stays_at_its_run(tmp_path: Path, tab: Tab) -> None:
-    """Runs that come before it do not put another one under the keys."""
+    """New runs above the selected one do not move the selection."""
     for run in ("m", "n"):
         with tbq.SummaryWriter(tmp_path / "log" / run) as writer:
             writer.add_scalar("loss", 1.0, 0)
@@ -88,7 +88,7 @@ def test_a_run_vanishes_while_it_is_the_only_one_shown(tmp_path: Path, tab: Tab)
             )["series"]
             == []
         )
-        tab.page.get_by_text("No points of the shown runs").wait_for()
+        tab.page.get_by_text("The shown runs have no points").wait_for()
         tab.page.get_by_text("only b").click()
         assert len(tab.drawn("loss", "c.curves.series.length > 0")["series"]) == 1
         tab.page.locator('.row[data-run="a"]').click()
@@ -115,7 +115,7 @@ def _port() -> int:
 
 
 def test_another_server_at_the_same_version(tmp_path: Path, tab: Tab) -> None:
-    """What is shown is of the server that answers: its numbers, its runs, its filter."""
+    """The page shows the data of the current server: its numbers, its runs, its filter."""
     flags = ("--port", str(_port()))
 
     def write(values: dict[str, float]) -> None:
@@ -144,7 +144,7 @@ def test_another_server_at_the_same_version(tmp_path: Path, tab: Tab) -> None:
 
 
 def test_images_and_texts_of_a_run_that_is_written_anew(tmp_path: Path, tab: Tab) -> None:
-    """At the same step, with the same time, in a file of the same name: the page shows what is there."""
+    """At the same step, with the same time, in a file of the same name: the page shows the current content."""
     path = tmp_path / "runs" / "a"
 
     def write(shade: int) -> None:

@@ -50,7 +50,7 @@ def test_the_filter_of_a_report_is_about_names_and_says_so(report: Path, tabs: A
     assert not tab.page.inner_text("#filter-error")
     for typed in ("hparam.lr = .1", '"val/loss" < 0.3', "no-such-run"):
         tab.page.fill("#filter", typed)
-        tab.until(lambda: "filters by name alone" in tab.page.inner_text("#filter-error"))
+        tab.until(lambda: "filter by name only" in tab.page.inner_text("#filter-error"))
         assert tab.page.inner_text("#count").startswith("0 of 9 runs")
     assert not tab.wrong
 
@@ -91,7 +91,7 @@ def test_smoothing_and_axes_of_a_report(report: Path, tabs: Any) -> None:
 
 
 def test_a_report_on_paper(report: Path, tabs: Any) -> None:
-    """Colours stay, charts are sharp, and nothing of the screen is left."""
+    """Colours stay, charts are sharp, and nothing that is only for the screen is printed."""
     tab = tabs(offline=True)
     tab.page.goto(report.as_uri())
     tab.drawn("val/loss")

@@ -29,5 +29,5 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tbq() -> Run:
-    """Run `tbq` to its end; nothing it says may be a traceback."""
+    """Run `tbq` to its end; its output must not contain a traceback."""
     return started.tbq

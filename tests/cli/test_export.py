@@ -1,4 +1,4 @@
-"""`tbq export`, `ls` and `tags` as their users run them: output, words, exit codes."""
+"""`tbq export`, `ls` and `tags` as users run them: output, messages, exit codes."""
 
 import csv
 import io
@@ -165,7 +165,7 @@ def test_a_closed_pipe_is_no_error(logdir: Path) -> None:
 def test_ctrl_c_ends_quietly_with_130(logdir: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    # Nobody reads the pipe, so the command waits for it: that is where the signal finds it.
+    # Nothing reads the pipe, so the command waits for it when the signal arrives.
     with subprocess.Popen(
         [sys.executable, "-m", "tbq", "export", str(logdir), "--format", "csv", "-o", str(pipe)],
         stderr=subprocess.PIPE,
@@ -182,8 +182,9 @@ def _wait_until_it_waits(pid: int) -> None:
     """Until the process has read everything and sleeps in open(): its CPU time stands still for a while."""
     import time
 
-    before, quiet = b"", 0
+    before, quiet, end = b"", 0, time.monotonic() + 60
     while quiet < 10:
+        assert time.monotonic() < end, "it does not come to rest"
         time.sleep(0.1)
         used = subprocess.run(
             ["ps", "-o", "time=,rss=", "-p", str(pid)], capture_output=True, check=True
@@ -290,7 +291,7 @@ def test_the_bar_draws_bytes_files_and_rate(
     from tbq import progress
 
     with progress.progress_bar() as none:
-        assert none is None  # stderr is no terminal here
+        assert none is None  # stderr is not a terminal here
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")

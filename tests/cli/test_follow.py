@@ -35,7 +35,7 @@ def add(path: Path, *values: float, tag: str = "loss", first: int = 0, wall: flo
 
 
 class Following:
-    """A `tbq follow` that runs."""
+    """A running `tbq follow`."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -217,7 +217,7 @@ def test_a_check_that_fails_exits_with_3_and_one_line(
     # Tags that are compared need not be shown; NaN is looked for in what is.
     done = tbq("follow", tmp_path, "--from", "start", "--idle", 0, "--tag", "other", "--fail-on", check)
     assert (done.returncode, done.stdout) == (0 if check in ("nan", "inf") else 3, HEADER)
-    # What was there before is no alarm.
+    # Earlier rows raise no alarm.
     assert tbq("follow", tmp_path, "--from", "now", "--fail-on", check, "--idle", 0).returncode == 0
 
 
@@ -373,7 +373,7 @@ def given_a_later_time(path: Path) -> None:
         (Path.touch, "now"),
         (Path.touch, "start"),
         (given_a_later_time, "now"),
-        # A look may find them half there. If the going of rows was shown, so is their return.
+        # A check may find them half written. If the retraction of rows was shown, so is their return.
         (written_again, "now"),
         (moved_away_and_back, "now"),
     ],
@@ -405,7 +405,7 @@ def test_rows_that_were_there_before_are_not_new(tmp_path: Path, rewrite: Any, b
 
 
 def test_rows_that_go_and_come_back(tmp_path: Path) -> None:
-    """Their going was shown, so is their return; they are checked once."""
+    """Their retraction was shown, so their return is shown too; they are checked once."""
     import pyarrow as pa
 
     from tbq.cli.changes import ChangeTracker

@@ -1,4 +1,4 @@
-"""Where output goes: standard output by any of its names, pipes, devices; and what a pipe gets that CSV cannot hold."""
+"""Where output goes: standard output by any of its names, pipes, devices; and values in a pipe that CSV cannot hold."""
 
 from __future__ import annotations
 

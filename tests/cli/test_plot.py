@@ -1,4 +1,4 @@
-"""`tbq plot` and what else draws: in a terminal, in a pipe, to files."""
+"""`tbq plot` and other commands that draw: in a terminal, in a pipe, to files."""
 
 from __future__ import annotations
 

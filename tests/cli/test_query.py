@@ -1,4 +1,4 @@
-"""`tbq sql`, `summary`, `reduce` and `compare` as their users run them."""
+"""`tbq sql`, `summary`, `reduce` and `compare` as users run them."""
 
 import csv
 import io
@@ -106,7 +106,7 @@ def test_sql_over_several_logdirs(tbq: Run, seeds: Path) -> None:
 
 
 def test_nothing_of_duckdb_is_said_at_the_end(tbq: Run, seeds: Path) -> None:
-    """Its module complains on stderr of connections that are open when Python ends."""
+    """Its module complains on stderr about connections that are open when Python ends."""
     assert tbq("sql", seeds, "select 1 as a").stderr == ""
 
 
@@ -255,11 +255,11 @@ def test_merge_runs_names_the_form_it_takes(
 
 
 def test_help_names_every_statistic() -> None:
-    """The words stand in the options, since the module that owns them takes long to import."""
+    """The options repeat these words, because the module that owns them takes long to import."""
     from tbq.cli.options import STATS
-    from tbq.table import summary
+    from tbq.summary import statistics
 
-    assert STATS.split(", ") == list(summary.STATS)
+    assert STATS.split(", ") == list(statistics.STATS)
 
 
 def test_a_report_merges_runs_and_is_strict(tbq: Run, seeds: Path, tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_a_report_merges_runs_and_is_strict(tbq: Run, seeds: Path, tmp_path: Pat
     damaged.mkdir(parents=True)
     cut = damaged / "events.out.tfevents.1.a"
     cut.write_bytes(next(seeds.rglob("*tfevents*")).read_bytes()[:-5])
-    os.utime(cut, (1e9, 1e9))  # so that nobody seems to write it
+    os.utime(cut, (1e9, 1e9))  # so that it does not seem to be written now
     done = tbq("report", tmp_path / "runs", "-o", tmp_path / "strict.html", "--strict")
     assert (done.returncode, (tmp_path / "strict.html").exists()) == (1, False)
     assert tbq("report", tmp_path / "runs", "-o", tmp_path / "strict.html").returncode == 0

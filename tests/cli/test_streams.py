@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full or a file name, and outputs that cannot be: told early, and in words."""
+"""Standard streams that are closed, full or a file name, and impossible outputs: reported early and clearly."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FULL = pytest.mark.skipif(
 
 
 def shell(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """`command` with `tbq` standing for this one, and the arguments as $1, $2, …"""
+    """Run `command` in a shell with this `tbq`, and the arguments as $1, $2, …"""
     script = command.replace("tbq", f"'{sys.executable}' -m tbq")
     done = subprocess.run(
         ["sh", "-c", script, "sh", *map(str, arguments)],

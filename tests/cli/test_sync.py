@@ -1,4 +1,4 @@
-"""`tbq sync` as a command: what it says, exit codes, and `--watch` until it is stopped."""
+"""`tbq sync` as a command: its messages, exit codes, and `--watch` until it is stopped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import eventfile as ef
@@ -68,7 +67,6 @@ def test_watching(tmp_path: Path) -> None:
             with path.open("ab") as file:
                 file.write(ef.record(ef.scalar("loss", step, 0.5, 100.0 + step)))
             assert "1 run grown; 1 row written" in process.stderr.readline()
-        time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
         assert process.returncode == 130

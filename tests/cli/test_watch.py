@@ -1,4 +1,4 @@
-"""`tbq watch` as a user has it: in a terminal, typed into and read from."""
+"""`tbq watch` as a user runs it: in a terminal, with keys typed and the screen read."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_images_are_drawn_by_a_terminal_that_can(runs: Path, name: str) -> None:
     if begins.startswith(BEGINNINGS[0]):
         numbers = set(re.findall(rb"a=T,[^;]*i=(\d+)", terminal.raw))
         assert numbers == set(re.findall(rb"a=d,d=I,i=(\d+)", terminal.raw)), "what it keeps is deleted"
-        # One that was sent just before the next key need not have been shown.
+        # A frame that was sent just before the next key need not have been shown.
         assert any(b"\x1b[38;5;%sm\xf4\x8e\xbb\xae" % number in terminal.raw for number in numbers)
 
 

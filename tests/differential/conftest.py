@@ -7,6 +7,6 @@ import types
 
 import tensorboard.compat
 
-# TensorBoard's own switch: where TensorFlow is installed too, it would be imported for nothing.
+# TensorBoard's own switch: if TensorFlow is installed too, it would be imported for nothing.
 _NOTF = "tensorboard.compat.notf"
 tensorboard.compat.notf = sys.modules.setdefault(_NOTF, types.ModuleType(_NOTF))

@@ -1,4 +1,4 @@
-"""`tbq board` beside `tensorboard`: the same program, the same page; every route of every dashboard must agree."""
+"""`tbq board` compared with `tensorboard`: the same program and page; every route of every dashboard must agree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import boards
 import pytest
+from waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +31,14 @@ def both(logdir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
         boards.serving(boards.BOARD, words, *flags) as ours,
     ):
         for board in (theirs, ours):
-            boards.wait_for(lambda board=board: len(board.get("runs")) == 12)
-        boards.wait_for(lambda: theirs.get("plugin/scalars/tags") == ours.get("plugin/scalars/tags"))
-        boards.wait_for(lambda: theirs.get("plugin/images/tags") == ours.get("plugin/images/tags"))
+            wait_for(lambda board=board: len(board.get("runs")) == 12)
+        wait_for(lambda: theirs.get("plugin/scalars/tags") == ours.get("plugin/scalars/tags"))
+        wait_for(lambda: theirs.get("plugin/images/tags") == ours.get("plugin/images/tags"))
         yield theirs, ours
 
 
 def same(both: tuple[Board, Board], path: str, data: Any = None, **query: Any) -> Any:
-    """The answer, which both give."""
+    """The answer, which must be the same from both."""
     theirs, ours = (board.get(path, data, **query) for board in both)
     assert ours == theirs
     return ours
@@ -59,7 +60,7 @@ def test_environment(both: tuple[Board, Board]) -> None:
 
 
 def test_plugins(both: tuple[Board, Board]) -> None:
-    boards.wait_for(lambda: all(board.get("plugins_listing")["projector"]["enabled"] for board in both))
+    wait_for(lambda: all(board.get("plugins_listing")["projector"]["enabled"] for board in both))
     theirs, ours = (board.get("plugins_listing") for board in both)
     for refused in ("debugger-v2", "profile"):
         assert ours.pop(refused)["loading_mechanism"]["type"] == "IFRAME"
@@ -247,9 +248,7 @@ def test_restarts_as_the_rust_server(logdir: Path, tmp_path: Path) -> None:
         boards.serving(boards.BOARD, tmp_path, str(logdir), "--samples_per_plugin", "scalars=0") as ours,
     ):
         tags = ours.get("plugin/scalars/tags")
-        boards.wait_for(lambda: theirs.get("plugin/scalars/tags").keys() == tags.keys())
+        wait_for(lambda: theirs.get("plugin/scalars/tags").keys() == tags.keys())
         for each in series({"resumed": tags["resumed"]}):
             wanted = ours.get("plugin/scalars/scalars", **each)
-            boards.wait_for(
-                lambda each=each, wanted=wanted: theirs.get("plugin/scalars/scalars", **each) == wanted
-            )
+            wait_for(lambda each=each, wanted=wanted: theirs.get("plugin/scalars/scalars", **each) == wanted)

@@ -53,7 +53,7 @@ def test_every_answer_is_the_same_while_a_log_grows(
     purge: bool,
     data: st.DataObject,
 ) -> None:
-    """Files that are written piece by piece, and begun one after the other, with reloads in between."""
+    """Files that are written piece by piece, one after another, with reloads in between."""
     folder = tmp_path_factory.mktemp("run")
     ours, other = both(str(folder), sizes, purge_orphaned_data=purge)
     early = data.draw(st.booleans(), label="first event before any reload")
@@ -152,7 +152,7 @@ def test_constants() -> None:
 
 
 def test_events_that_are_given_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anything with `Load` in the place of `_GeneratorFromPath`, as TensorBoard's own tests do it."""
+    """Anything with `Load` in place of `_GeneratorFromPath`, as in TensorBoard's own tests."""
     from tensorboard.compat.proto import event_pb2
 
     class Generator:

@@ -1,4 +1,4 @@
-"""The same SummaryReader of tbparse and of tbq gives the same frames, for any log."""
+"""The SummaryReaders of tbparse and tbq give the same frames, for any log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # what tbparse does with pand
 
 @pytest.fixture(scope="module")
 def tbparse() -> Iterator[Any]:
-    """Tbparse as where TensorFlow is not installed: it would be imported for nothing."""
+    """tbparse as if TensorFlow were not installed, so that it is not imported for nothing."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "tbparse"}
     absent = "tensorflow" not in sys.modules
     if absent:
@@ -172,7 +172,7 @@ def test_integers_beside_floats_and_vectors(
 
 
 def test_all_texts_also_without_other_kinds(tmp_path: Path, tbparse: Any) -> None:
-    """tbparse keeps the last text of a tag only, unless tensors are asked for too."""
+    """tbparse keeps only the last text of a tag, unless tensors are requested too."""
     rows = [event(step, 1.0, tensor_value("t", strings(b"%d" % step), "text")) for step in range(3)]
     write(tmp_path, header(), *rows, file="x.tfevents")
     everything = SummaryReader(str(tmp_path), event_types={"text"}).text

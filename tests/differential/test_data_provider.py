@@ -1,4 +1,4 @@
-"""`tbq.compat.data_provider.DataProvider` beside TensorBoard's `MultiplexerDataProvider`, on random logs that grow."""
+"""`DataProvider` of `tbq.compat` compared with TensorBoard's `MultiplexerDataProvider`, on random growing logs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Both:
         self._ctx = RequestContext()
 
     def compare(self) -> int:
-        """Load what is new, and compare the answers to everything; how many blobs were read."""
+        """Load what is new, and compare all answers; returns the number of blobs read."""
         self._multiplexer.AddRunsFromDirectory(self._logdir)
         self._multiplexer.Reload()
         self._ours.reload()
@@ -212,7 +212,7 @@ def _named_value(form: str, names: tuple[str, str] | None) -> Any:
     st.integers(0, 4),
 )
 def test_names_and_descriptions(values: list[tuple[str, Any]], cut: int) -> None:
-    """Those of the first value count, whatever metadata comes later, and in which file."""
+    """Those of the first value count, whatever metadata comes later, in any file."""
     with tempfile.TemporaryDirectory() as folder:
         events = [event(step, 100.0 + step, _named_value(*each)) for step, each in enumerate(values)]
         write(Path(folder, "run"), header(1.0), *events[:cut], file="events.out.tfevents.1")

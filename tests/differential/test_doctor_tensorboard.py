@@ -1,4 +1,4 @@
-"""What the doctor says that TensorBoard shows, held against TensorBoard: its Python loaders and its Rust server."""
+"""What the doctor says TensorBoard shows, compared with TensorBoard: its Python loaders and its Rust server."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def rust_points(root: Path, scratch: Path) -> dict[tuple[str, str], list[int]]:
 
 
 def python_points(root: Path) -> dict[tuple[str, str], list[int]]:
-    """The same of the loader behind `tensorboard --load_fast=false`."""
+    """The same for the loader of `tensorboard --load_fast=false`."""
     from tensorboard.backend.event_processing import plugin_event_multiplexer
 
     multiplexer = plugin_event_multiplexer.EventMultiplexer(tensor_size_guidance={"scalars": 0})
@@ -141,7 +141,7 @@ def test_counts_with_several_restarts_and_marks(tmp_path: Path) -> None:
     ]
     assert (numbers[-3], numbers[-2]) == tuple(
         total
-    )  # behind them what tbq shows, before them all that was logged
+    )  # after them what tbq shows, before them all that was logged
 
 
 def test_nothing_of_other_dtypes_shows(tmp_path: Path) -> None:

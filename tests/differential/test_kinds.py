@@ -1,4 +1,4 @@
-"""Each kind that tensorboardX and TensorBoard's own summaries write comes back as what went in."""
+"""Each kind that tensorboardX and TensorBoard's own summaries write is read back unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalars, whatever wrote them, value by value against TensorBoard's loaders with sampling off."""
+"""Scalars of any writer, value by value against TensorBoard's loaders with sampling off."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import wave
 import numpy as np
 import pytest
 
-# TensorBoard's readers without TensorFlow, also where that is installed: it takes seconds to import.
+# TensorBoard's readers without TensorFlow, even if that is installed: it takes seconds to import.
 sys.modules.setdefault("tensorboard.compat.notf", types.ModuleType("tensorboard.compat.notf"))
 
 import ml_dtypes  # noqa: E402
@@ -71,19 +71,25 @@ DTYPES = [
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3)])
-def test_tensors_of_every_dtype(tmp_path, dtype, shape):
-    values = np.random.default_rng(1).integers(-100, 100, shape)
-    if dtype.kind == "u":
-        values = abs(values)
-    array = np.asarray(values).astype(dtype)
+def test_tensors_of_every_dtype(tmp_path, dtype):
+    arrays = {}
+    for shape in [(), (0,), (3,), (2, 3)]:
+        values = np.random.default_rng(1).integers(-100, 100, shape)
+        arrays[str(shape)] = np.asarray(abs(values) if dtype.kind == "u" else values).astype(dtype)
     with tbq.SummaryWriter(tmp_path) as writer:
-        writer.add_tensor("t", array, 3)
-    (event,) = load(tmp_path).Tensors("t")
-    proto = event.tensor_proto
+        for tag, array in arrays.items():
+            writer.add_tensor(tag, array, 3)
+    accumulator = load(tmp_path)
+    for tag, array in arrays.items():
+        (event,) = accumulator.Tensors(tag)
+        _compare_tensor(event.tensor_proto, array)
+
+
+def _compare_tensor(proto, array):
+    dtype = array.dtype
     assert [dim.size for dim in proto.tensor_shape.dim] == list(array.shape)
     unreadable = {"uint32": (22, "uint32_val"), "uint64": (23, "uint64_val"), "bfloat16": (14, "half_val")}
-    if dtype.name in unreadable:  # TensorBoard's decoder knows these not at all
+    if dtype.name in unreadable:  # TensorBoard's decoder does not know these
         number, field = unreadable[dtype.name]
         bits = array.reshape(-1).view(np.uint16) if dtype.name == "bfloat16" else array.reshape(-1)
         assert (proto.dtype, list(getattr(proto, field))) == (number, bits.tolist())

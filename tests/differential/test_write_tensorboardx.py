@@ -79,7 +79,7 @@ def pixels(encoded):
 
 
 def same(ours, theirs):
-    """Equal field by field: pictures by pixels, sums to rounding, wall times where the call gave one."""
+    """Equal field by field: pictures by pixels, sums to rounding, wall times if the call passed one."""
     if theirs.wall_time != 5.0:
         ours.wall_time = theirs.wall_time
     for our, their in zip(ours.summary.value, theirs.summary.value, strict=True):
@@ -104,7 +104,7 @@ def test_same_events_as_tensorboardx(tmp_path, read_events, name):
 
 
 def test_hparams_but_for_the_step(tmp_path, read_events):
-    """tensorboardX leaves the step of the three summaries out; we stamp them as torch does."""
+    """tensorboardX omits the step of the three summaries; tbq writes it, as torch does."""
     hparams = {"lr": 0.1, "layers": 3, "bn": True, "off": False, "opt": "adam", "zero": 0.0, "none": None}
 
     def call(writer):
@@ -197,7 +197,7 @@ def test_embedding_files_as_tensorboardx(tmp_path):
     assert mine.shape == other.shape == (12, 12, 3)
     assert np.array_equal(
         mine[:8], other[:8]
-    )  # two rows of pictures; below, theirs is memory that nobody set
+    )  # two rows of pictures; below, tensorboardX has uninitialised memory
     assert not mine[8:].any()
     configs = [
         text_format.Parse((tmp_path / name / "projector_config.pbtxt").read_text(), ProjectorConfig())

@@ -1,4 +1,4 @@
-"""Every block of code in the README and docs runs and prints what is shown; the examples of the helps run too."""
+"""Every block of code in the README and docs runs and prints what is shown; the examples of `--help` run too."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_page(
 
 
 def serve(example: str) -> None:
-    """Run what serves a page in a process of its own, until it does, or until it ends by itself."""
+    """Run a command that serves a page in its own process, until it serves, or until it ends by itself."""
     program, *arguments = shlex.split(example)
     command = [sys.executable, "-m", program, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:

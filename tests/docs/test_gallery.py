@@ -1,4 +1,4 @@
-"""The pictures of docs/gallery.md are what their commands draw today, but for the rendering of letters."""
+"""The pictures of docs/gallery.md are what their commands draw today, except for the rendering of letters."""
 
 from __future__ import annotations
 

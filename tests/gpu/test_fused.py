@@ -11,7 +11,8 @@ from devices import FLOATS, INTEGERS, Operations, counts, on_host
 
 import tbq
 from tbq.errors import UsageError
-from tbq.write import device_histogram, fused_histogram, slots, tally
+from tbq.write import device_histogram, slots, tally
+from tbq.write.cuda import fused_histogram
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA GPU"),

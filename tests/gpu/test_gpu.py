@@ -10,6 +10,7 @@ import time
 
 import pytest
 import torch
+from waiting import wait_for
 
 import tbq
 from tbq.errors import UsageError
@@ -52,8 +53,7 @@ def test_nothing_waits_for_the_device(tmp_path, read_events):
         log(1)
         value.fill_(3)  # later changes do not matter
         assert not torch.cuda.current_stream().query(), "a call has waited for the device"
-        while writer._waiting:  # the flusher writes them without being asked
-            time.sleep(0.01)
+        wait_for(lambda: not writer._waiting)  # the flusher writes them without being asked
     rows = scalars(read_events(tmp_path))
     for tag in ("a", "b", "c", "e/x", "e/y"):
         assert [row for row in rows if row[0] == tag] == [(tag, 0, 1), (tag, 1, 2)]
@@ -115,7 +115,7 @@ def test_several_devices(tmp_path, read_events):
 
 
 def test_around_cuda_graphs(tmp_path, read_events):
-    """Values of replays are logged; a call during the capture is refused; the flusher does not disturb the capture."""
+    """Values of replays are logged; a call during a capture is refused; the flusher does not disturb the capture."""
     with tbq.SummaryWriter(tmp_path, flush_secs=0.001) as writer:
         x = torch.zeros(1000, device="cuda")
         stream = torch.cuda.Stream()
@@ -148,7 +148,7 @@ def test_around_cuda_graphs(tmp_path, read_events):
 
 
 def test_a_capture_on_another_thread_survives(tmp_path, read_events):
-    """Nobody but the caller talks to the device, so that logging and capturing threads do not meet."""
+    """Only the caller's thread talks to the device, so that logging does not disturb a capturing thread."""
     x = torch.zeros(1000, device="cuda")
     (x * 2).sum()
     with tbq.SummaryWriter(tmp_path, flush_secs=0.001) as writer:

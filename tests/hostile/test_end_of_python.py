@@ -1,4 +1,4 @@
-"""Python ends while daemon threads are inside the core: they rest, and the process ends as it would without them."""
+"""Python shuts down while daemon threads are inside the core: they stop, and the process ends normally."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import tbq.lake
-from tbq.lake.place import in_arrow
+from tbq.lake.location import in_arrow
 
-# What lives until modules are taken apart sleeps, so that threads come back from the core while Python ends.
+# Objects that live until modules are cleared sleep, so that threads return from the core during shutdown.
 PROGRAM = """
 import sys, threading, time, warnings
 import numpy as np
@@ -113,7 +113,7 @@ def test_threads_in_the_core_while_python_ends(tmp_path: Path, job: str) -> None
 
 
 def test_tables_need_no_reader_of_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pyarrow aborts the process if Python ends while a daemon thread lets go of one."""
+    """pyarrow aborts the process if Python shuts down while a daemon thread releases one."""
     write(tmp_path / "a" / "events.out.tfevents.1.h", 20)
     monkeypatch.setattr(pa, "RecordBatchReader", None)
     log = tbq.open(tmp_path)
@@ -121,7 +121,7 @@ def test_tables_need_no_reader_of_batches(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(log.scalars(steps=(100, None))) == 0 and len(log.tags()) == 5 and len(log.table("runs")) == 1
 
 
-# An object in a cycle, which Python takes apart after it has begun to end: no thread gets its lock from then on.
+# An object in a cycle, which Python clears during shutdown: no thread gets the GIL from then on.
 LAST = """
 import gc, sys, threading, warnings
 import tbq
@@ -156,7 +156,7 @@ print(False, before, flush=True)
 
 @pytest.mark.parametrize("job", ["select", "packed", "live"])
 def test_the_last_object_reads(tmp_path: Path, job: str) -> None:
-    """Work that calls Python starts no threads then: it would wait for them for ever."""
+    """Work that calls Python starts no threads then: it would wait for them forever."""
     for number in range(4):
         write(tmp_path / f"run{number}" / f"events.out.tfevents.1.h{'.gz' * (job == 'packed')}", 2_000)
     ended = subprocess.run(
@@ -168,7 +168,7 @@ def test_the_last_object_reads(tmp_path: Path, job: str) -> None:
 
 
 def test_no_thread_of_arrow_holds_memory_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrow's threads may let go of what they read while Python ends (apache/arrow#34314)."""
+    """Arrow's threads may release what they read while Python shuts down (apache/arrow#34314)."""
     data = os.urandom(1000)
     held = sys.getrefcount(data)
     source = in_arrow(data)
@@ -248,7 +248,7 @@ last = Last()  # it goes when modules are taken apart
 
 
 def test_what_goes_with_the_modules_may_use_the_core() -> None:
-    """The thread in which Python ends is not one of those that rest."""
+    """The thread that shuts Python down does not stop."""
     ended = subprocess.run([sys.executable, "-c", TEARDOWN], capture_output=True, text=True, timeout=100)
     assert (ended.returncode, ended.stdout) == (0, "0.0\n"), ended.stderr
 

@@ -1,4 +1,4 @@
-"""A disk that fails while a file is read: the system's own error, made by a library that is loaded before its own."""
+"""A disk that fails while a file is read: the system's own error, produced by a preloaded library."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_can_be_read_is_there_and_the_failure_is_told(
         assert (found["code"], found["severity"], found["path"]) == ("TBQ208", "error", str(path))
         assert found["message"].startswith("reading stopped: input/output error")
         assert found["offset"] == ends[whole - 1] and "dmesg" in found["hint"]
-        # What lies before it is read, here as everywhere.
+        # Data before the failure is read, here as everywhere.
         done = run(library, path, bad, "export", tmp_path / "runs", "--threads", threads)
         scalars = sum(b"sample" not in row for row in rows[1:whole])
         assert done.returncode == 0 and len(list(csv.reader(io.StringIO(done.stdout)))) == 1 + scalars

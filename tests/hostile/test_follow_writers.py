@@ -1,10 +1,11 @@
-"""Real writers in processes of their own that log at full speed, die and start again while a follower polls: nothing is
-lost, and nothing comes twice."""
+"""Real writers in their own processes log at full speed, die and restart while a follower polls: nothing is
+lost, and nothing is delivered twice."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -55,9 +56,10 @@ def collect(
     go: Path,
     rows: Counter[tuple[object, ...]],
 ) -> Counter[tuple[object, ...]]:
-    """Poll until all writers have ended: `rows`, those of all updates, less what was retracted."""
-    updates = 0
+    """Poll until all writers have ended. `rows`: the rows of all updates without the retracted ones."""
+    updates, end = 0, time.monotonic() + 120
     while True:
+        assert time.monotonic() < end, "the writers do not end"
         ended = all(process.poll() is not None for process in processes)
         update = follower.poll()
         updates += bool(update)

@@ -1,4 +1,4 @@
-"""Values that lie about themselves: problems, rows kept, no crash, nothing allocated for what is not there."""
+"""Values that claim false sizes: problems, rows kept, no crash, nothing allocated for missing data."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from lakes import assert_same, lake_rows
 
 import tbq.lake
 from tbq.errors import OutputError, SourceError, TbqError, UsageError
-from tbq.lake.place import Local
+from tbq.lake.location import Local
 from tbq.lake.tables import LakeTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -104,7 +104,7 @@ def test_a_sync_may_be_stopped_at_any_moment(tmp_path: Path, after: bool) -> Non
                 ended = True
             except Stopped:
                 pass
-        for kind in ("scalars", "texts", "runs", "tags"):  # nothing twice, whatever stands by now
+        for kind in ("scalars", "texts", "runs", "tags"):  # nothing twice, whichever tables were committed
             rows = lake_rows(lake, kind)
             assert len(set(rows)) == len(rows)
         tbq.lake.sync(log, lake)
@@ -133,7 +133,7 @@ def test_the_first_sync_may_be_stopped_at_any_moment(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_it_may_be_stopped_again_and_again(tmp_path: Path) -> None:
-    """Each attempt is stopped one commit later, while the log goes on."""
+    """Each attempt is stopped one commit later, while the log grows."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)
     tbq.lake.sync(log, lake)
@@ -172,7 +172,7 @@ def test_two_syncs_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_two_syncs_without_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On an object store nothing locks: the second sync commits between the commits of the first."""
+    """An object store has no lock: the second sync commits between the commits of the first."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)
     tbq.lake.sync(log, lake)
@@ -204,7 +204,7 @@ def test_two_syncs_without_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_another_sync_just_after_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It reads a run that has grown, commits the first table and dies, before this sync looks at the table again."""
+    """Another sync reads a grown run, commits the first table and dies, before this sync reopens the table."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)
 
@@ -213,7 +213,7 @@ def test_another_sync_just_after_a_commit(tmp_path: Path, monkeypatch: pytest.Mo
         yield
 
     monkeypatch.setattr(Local, "lock", unlocked)
-    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    monkeypatch.setattr("tbq.lake.share.SHARE_RUNS", 1)
     original, calls = LakeTable._commit, 0
 
     def commit(self: LakeTable, *args: Any) -> None:
@@ -242,11 +242,11 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = {kind: lake_rows(lake, kind) for kind in ("scalars", "runs")}
     change_log(log)
 
-    def full(_file: Any) -> None:
+    def full(_file: int) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tbq.lake.place._settle", full)
+        patch.setattr("os.fsync", full)
         with pytest.raises(OutputError, match="no space left on device") as caught:
             tbq.lake.sync(log, lake)
     assert caught.value.hint is not None
@@ -338,7 +338,7 @@ def test_places_that_are_not_lakes(tmp_path: Path) -> None:
 
 
 def test_a_lake_that_holds_a_password(tmp_path: Path) -> None:
-    """Older versions kept URLs as they were given: it is said what is wrong, and the word is not."""
+    """Older versions stored URLs with passwords: the message says so without showing the password."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_log(log)
     tbq.lake.sync(log, lake)
@@ -459,7 +459,7 @@ def test_data_files_that_are_gone_or_damaged(tmp_path: Path, damage: Callable[[P
 @pytest.mark.skipif(os.name == "nt", reason="such names are of POSIX")
 @pytest.mark.parametrize("name", ["la%20ke", "la\\ke", "la\nke", os.fsdecode(b"la\xffke")])
 def test_a_folder_that_deltalake_takes_for_another(tmp_path: Path, name: str) -> None:
-    """It would commit to the lake beside it."""
+    """It would commit to another path."""
     log = tmp_path / "log"
     with tbq.SummaryWriter(log / "a") as writer:
         writer.add_scalar("loss", 0.5, 0)

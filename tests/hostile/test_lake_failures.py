@@ -1,4 +1,4 @@
-"""Files that cannot be read while a lake is synced: it keeps the rows that it has, says so, and tries again."""
+"""Files that cannot be read during a sync: the lake keeps its rows, the sync warns, and the next one tries again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def events(count: int, wall: float = 100.0) -> bytes:
 
 
 def rows(lake: Any) -> dict[str, int]:
-    """How many scalars a lake has of each run."""
+    """The number of scalars of each run in a lake."""
     runs = tbq.open(lake).scalars().to_arrow()["run"].to_pylist()
     return {run: runs.count(run) for run in set(runs)}
 
@@ -45,8 +45,10 @@ def rows(lake: Any) -> dict[str, int]:
 ANSWERS = ["400 Bad Request", "403 Forbidden", "404 Not Found", "410 Gone", "416 Range Not Satisfiable"]
 
 
-@pytest.mark.parametrize("answer", ANSWERS)
-@pytest.mark.parametrize("how", ["grown", "replaced", "restarted"])
+@pytest.mark.parametrize(
+    ("answer", "how"),
+    list(zip(ANSWERS, ["grown", "replaced", "restarted", "grown", "replaced"], strict=True)),
+)
 def test_an_object_that_fails_once(
     bucket: Bucket, s3_server: S3Server, tmp_path: Path, answer: str, how: str
 ) -> None:
@@ -77,7 +79,7 @@ def test_an_object_that_fails_once(
                 except SourceError as failure:  # not one object could be fetched: the lake is as it was
                     assert changed[0] in str(failure)
                 else:
-                    if how == "restarted":  # the lake never had that file: what can be read is there
+                    if how == "restarted":  # the lake never had that file: it has what can be read
                         codes = [row["code"] for row in tbq.open(lake).table("problems").to_dicts()]
                         assert codes == ["unreadable"]
                         continue
@@ -98,7 +100,7 @@ def request_path(bucket: Bucket, key: str) -> str:
 
 
 def test_a_new_object_that_fails_is_tried_again(bucket: Bucket, s3_server: S3Server, tmp_path: Path) -> None:
-    """There are no rows to keep: what can be read is in the lake, with a problem, and the rest comes later."""
+    """There are no rows to keep: the lake has what can be read, with a problem, and the rest follows later."""
     lake = tmp_path / "lake"
     for key in ("a/" + NAME, "b/" + NAME, "b/" + NAME + "2"):
         bucket.put(f"runs/{key}", events(10, wall=100.0 if key[-1] != "2" else 500.0))
@@ -120,7 +122,7 @@ def test_a_new_object_that_fails_is_tried_again(bucket: Bucket, s3_server: S3Ser
 
 
 def vanish(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is there when it is listed, and gone when it is read."""
+    """A file that exists when it is listed, and is gone when it is read."""
     original = decoded.decode
 
     def decode(*args: Any, **more: Any) -> Any:
@@ -161,6 +163,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bad", [0, 200])
 def test_a_disk_that_fails(tmp_path: Path, library: Path, bad: int) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
@@ -183,7 +186,7 @@ def test_a_disk_that_fails(tmp_path: Path, library: Path, bad: int) -> None:
         return done
 
     failing = {"LD_PRELOAD": str(library), "FAILING_FILE": str(path), "FAILING_FROM": str(bad)}
-    sync(**failing)  # there is nothing to keep yet: what could be read is there
+    sync(**failing)  # there is nothing to keep yet: the lake has what could be read
     assert rows(lake)["a"] == 10 and rows(lake).get("b", 0) < 10
     sync()
     assert_same(lake, log)
@@ -208,7 +211,7 @@ def test_a_compressed_file_that_is_cut_for_a_while(tmp_path: Path) -> None:
 
 
 def test_a_compressed_file_that_finds_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk for temporary files is full once: that is not the end of the run."""
+    """The disk for temporary files is full once: the run keeps its rows."""
     from tbq.source import inflate
 
     log, lake = tmp_path / "log", tmp_path / "lake"
@@ -237,7 +240,7 @@ def test_a_compressed_file_that_finds_no_room(tmp_path: Path, monkeypatch: pytes
 
 
 class _Entries:
-    """A listing that fails after so many entries."""
+    """A listing that fails after this many entries."""
 
     def __init__(self, entries: Any, most: int) -> None:
         self._entries, self._most = entries, most
@@ -295,7 +298,7 @@ def test_a_listing_that_fails(
 def test_runs_that_cannot_be_reached_are_not_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, linked: bool
 ) -> None:
-    """A pattern, or a link, that leads to a directory which cannot be looked at: that looks like nothing at all."""
+    """A pattern or a link leads to a directory that cannot be read, as if nothing were there."""
     log, lake, real = tmp_path / "log", tmp_path / "lake", tmp_path / "real"
     for folder in (log / "b" / "x", log / "c" / "x", real / "x"):
         folder.mkdir(parents=True)
@@ -311,7 +314,7 @@ def test_runs_that_cannot_be_reached_are_not_gone(
             raise OSError(errno.EIO, os.strerror(errno.EIO), path)
         return stat(path, *args, **more)
 
-    (log / "a").unlink()  # what cannot be looked at is as if it were not there
+    (log / "a").unlink()  # a directory that cannot be read seems to be empty
     with monkeypatch.context() as patched:
         patched.setattr(os, "stat", failing)
         tbq.lake.sync(source, lake)

@@ -1,4 +1,4 @@
-"""`sync --watch` beside writers that crash and resume: its memory levels off."""
+"""The memory of `sync --watch` levels off while writers crash and resume."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ pytestmark = [
 ]
 
 RUNS, WARM, LOOKS = 6, 15, 55
-MOST = 60  # megabytes; it was 97 for as many looks while nothing was given back
+MOST = 60  # megabytes; it was 97 for as many checks when memory was not freed
 
 
 class Writer:
-    """A run whose process dies every seventh flush, and goes on a few steps before, in a file of its own."""
+    """A run whose process dies at every seventh flush, and resumes a few steps earlier, in a new file."""
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder, self._step, self._wall, self._flushes = folder, 0, 1e6 * (number + 1), number

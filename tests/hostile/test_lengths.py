@@ -1,4 +1,4 @@
-"""Lengths that claim what is not there: nothing is allocated for them, and what is there is read."""
+"""Lengths that claim more than the file has: nothing is allocated for them, and existing data is read."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_length_that_is_not_there_allocates_nothing(tmp_path: Path) -> None:
 
 
 def nested(count: int, length_of: str) -> bytes:
-    """Nothing but valid headers, whose records end in one place, in other headers' middles, or beyond the file."""
+    """Only valid headers, whose records end in one place, in the middle of other headers, or beyond the file."""
     size = count * 12
     lengths = {
         "one end": lambda i: max(size - i * 12 - 16 - 5, 0),
@@ -77,7 +77,7 @@ def nested(count: int, length_of: str) -> bytes:
 
 @pytest.mark.long
 def test_headers_within_headers_cost_no_square(tmp_path: Path) -> None:
-    """100,000 headers: a look at each one's payload would be 60 gigabytes."""
+    """100,000 headers: checking each one's payload would read 60 gigabytes."""
     kinds = ["one end", "halfway", "beyond", "4 KiB", "a record"]
     paths = files(tmp_path, (BEFORE + nested(100_000, kind) + BEHIND for kind in kinds))
     for kind, found in zip(kinds, decode_limited(*paths, memory=64 * MB, seconds=30), strict=True):
@@ -99,7 +99,7 @@ def test_a_hundred_megabytes_of_zeros(tmp_path: Path) -> None:
 
 
 def test_a_large_payload_that_nobody_asked_for_is_not_read(tmp_path: Path) -> None:
-    """A record of 1 GB (a hole) that is no scalar: its tag was known before, and a record follows."""
+    """A record of 1 GB (a hole) that is not a scalar: its tag is known, and a record follows."""
     size = 1 << 30
     with (tmp_path / "tfevents").open("wb") as file:
         small = ef.value("big", ef.bytes_field(4, ef.bytes_field(4, b"small")))  # as the large one begins
@@ -129,7 +129,7 @@ def holed(path: Path, *lengths: int) -> Path:
 
 
 def test_holes_that_headers_claim_are_not_read(tmp_path: Path) -> None:
-    """16 GiB, which is longer than any event, and ten records of 2 GiB, whose checksum is that of nothing."""
+    """16 GiB, which is longer than any event, and ten records of 2 GiB with the checksum of empty data."""
     longest = holed(tmp_path / "tfevents.1", 16 << 30)
     many = holed(tmp_path / "tfevents.2", *[(2 << 30) - 1] * 10)
     for threads in (1, 3):
@@ -183,9 +183,10 @@ def test_damage_past_the_listed_places_is_counted_by_the_drop_in_reader(tmp_path
     assert records.faults() == ([], 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", [b"", ef.bytes_field(1, "a"), ef.bytes_field(4, b"")])
 def test_millions_of_values_without_anything(tmp_path: Path, value: bytes) -> None:
-    """An event of 8 MB takes the memory of 8 MB, also if it says nothing two million times."""
+    """An event of 8 MB takes 8 MB of memory, even if it has two million empty values."""
     each = ef.bytes_field(1, value)
     summary = each * (8 * MB // len(each))
     event = ef.double_field(1, ef.WALL) + ef.bytes_field(5, summary)
@@ -217,7 +218,7 @@ def test_deep_groups_are_refused_not_followed(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_messages_within_messages_are_not_followed(tmp_path: Path) -> None:
-    """A summary within a summary, 20,000 deep: only the levels that the format has are looked at."""
+    """A summary within a summary, 20,000 deep: only the levels of the format are parsed."""
     payload = b""
     for _ in range(20_000):
         payload = ef.bytes_field(1, payload)
@@ -239,7 +240,7 @@ def test_tags_of_a_megabyte(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_tags_cost_memory_by_what_is_kept(threads: int, tmp_path: Path) -> None:
-    """60,000 tags of one row each: 3 KB a tag, not the 6 KB more that a column of 256 rows takes."""
+    """60,000 tags of one row each: 3 KB per tag, without the 6 KB of a column of 256 rows."""
     path = tmp_path / "tfevents"
     with path.open("wb") as file:
         file.write(BEFORE)

@@ -38,12 +38,12 @@ MB = 1 << 20
 
 
 def zeros(count: int) -> bytes:
-    """So many zeros, as gzip members one after the other."""
+    """This many zeros, as consecutive gzip members."""
     return gzip.compress(bytes(16 * MB), mtime=0) * (count // (16 * MB))
 
 
 def log_of(root: Path, zeros_after: int, files: int = 1) -> Path:
-    """A compressed event file of ten scalars, and zeros behind them."""
+    """A compressed event file of ten scalars, followed by zeros."""
     root.mkdir(parents=True, exist_ok=True)
     for number in range(files):
         rows = [ef.scalar("loss", step, step / 3 + number, ef.WALL + step) for step in range(10)]
@@ -97,7 +97,7 @@ def test_the_limit_can_be_raised_and_lowered(tmp_path: Path, small: int, limit: 
 
 
 def test_many_bombs_share_what_is_spare(tmp_path: Path, small: int) -> None:
-    """Else a thousand small files would each unpack to the least that one may."""
+    """Otherwise each of a thousand small files could unpack to the floor."""
     root = log_of(tmp_path / "log", 64 * MB, files=5)
     log = tbq.open(root)
     with pytest.warns(TbqWarning):
@@ -177,7 +177,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def npz_of(path: Path, shape: tuple[int, ...], fortran: bool = False, **others: Any) -> Path:
-    """An `.npz` with an array of zeros that is written without ever being whole in memory."""
+    """An `.npz` with an array of zeros, written without holding it in memory."""
     head = repr({"descr": "<f4", "fortran_order": fortran, "shape": shape}).encode()
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
@@ -210,7 +210,7 @@ print(json.dumps([said, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - be
 
 
 def predicted(outputs: str, out: Path, **options: Any) -> tuple[str, int]:
-    """What `write_predictions` says in a process of its own, and by how many bytes that grew."""
+    """The output of `write_predictions` in its own process, and the growth of that process in bytes."""
     asked = {"outputs": outputs, "out": str(out), "options": options}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(asked)],
@@ -244,7 +244,7 @@ def test_predictions_of_a_bomb_are_refused_at_once(tmp_path: Path) -> None:
 @pytest.mark.long
 @POSIX
 def test_predictions_of_large_arrays_are_streamed(tmp_path: Path) -> None:
-    """200 MB of outputs, as they may be, in a fraction of that; for `.npz` as for `.npy`."""
+    """200 MB of outputs take a fraction of that in memory; for `.npz` as for `.npy`."""
     path = npz_of(tmp_path / "large.npz", (2_500_000, 20), y=np.zeros(2_500_000, np.int8))
     said, grown = predicted(f"{path}:logits", tmp_path / "out.parquet", labels=f"{path}:y")
     assert said == "done" and grown < 150 * MB
@@ -306,7 +306,7 @@ def test_keras_archives_that_unpack_to_much(tmp_path: Path, monkeypatch: pytest.
         weights(path)
     with pytest.raises(SourceError, match="not a valid HDF5 file"):
         weights(path, max_unpacked="1GB")
-    # A member that says it is smaller than it is: no more is unpacked than it says.
+    # A member that claims to be smaller than it is: no more is unpacked than it claims.
     data = bytearray(path.read_bytes())
     at = data.rindex(b"PK\x01\x02")
     data[at + 24 : at + 28] = struct.pack("<I", 1000)
@@ -317,7 +317,7 @@ def test_keras_archives_that_unpack_to_much(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.long
 def test_many_names_of_the_same_bytes(tmp_path: Path) -> None:
-    """Hard links of one dataset, and members of a zip that lie on one another: each is small, all together endless."""
+    """Hard links to one dataset, and overlapping members of a zip: each is small, together they are endless."""
     with h5py.File(tmp_path / "m.h5", "w") as file:
         file.create_dataset("a/w0", (40 << 20,), "f4", chunks=(1 << 20,), compression="gzip")[:] = 0
         for number in range(1, 50):

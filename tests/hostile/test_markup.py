@@ -67,7 +67,7 @@ ATTACKS = [
 
 
 class Page(HTMLParser):
-    """The elements of a page that load, lead or run something, and its text."""
+    """The elements of a page that load, link to or run something, and its text."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -92,7 +92,7 @@ class Page(HTMLParser):
 
 
 def rendered(markdown: str, preset: str = "commonmark") -> Page:
-    """What a reader makes of it that lets everything through: HTML, and links of any kind."""
+    """The result of a Markdown reader that allows everything: HTML, and links of any kind."""
     reader = MarkdownIt(preset, {"html": True}).enable("table").enable("strikethrough")
     reader.validateLink = lambda _url: True  # type: ignore[method-assign]
     page = Page()
@@ -139,9 +139,8 @@ def test_a_document_of_a_text_starts_nothing(text: str) -> None:
     assert dangers(rendered(made)) == []
 
 
-@pytest.mark.parametrize("text", ATTACKS)
-def test_the_attacks_work_on_what_was_logged(text: str) -> None:
-    """Else the tests above would hold of anything."""
+def test_the_attacks_work_on_what_was_logged() -> None:
+    """Otherwise the tests above could not fail."""
     harmless = (
         "a | b",
         "`code`",
@@ -153,8 +152,9 @@ def test_the_attacks_work_on_what_was_logged(text: str) -> None:
         "[x](java&Tab;",
         "[x](<java\t",  # readers write it as %09, but a sloppy one might not
     )
-    if not text.startswith(harmless):
-        assert dangers(rendered(text)) or "<https:" in text
+    for text in ATTACKS:
+        if not text.startswith(harmless):
+            assert dangers(rendered(text)) or "<https:" in text, text
 
 
 def test_markdown_that_is_harmless_is_kept_as_it_was() -> None:
@@ -187,7 +187,7 @@ def test_a_cell_shows_its_text_and_nothing_else(text: str) -> None:
 
 
 def _words(text: str) -> list[str]:
-    """The words of a text; what cannot be printed stands between words."""
+    """The words of a text; unprintable characters separate words."""
     return "".join(each if each.isprintable() and each != "\ufffd" else " " for each in text).split()
 
 

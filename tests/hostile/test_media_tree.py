@@ -1,4 +1,4 @@
-"""The media tree against tags that want out of it, or into each other."""
+"""The media tree with tags whose names lead out of it, or collide."""
 
 from __future__ import annotations
 

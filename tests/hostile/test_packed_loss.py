@@ -1,4 +1,4 @@
-"""Compressed logs that cannot be unpacked to their end: every command says what is lost, and rewrite refuses."""
+"""Compressed logs that cannot be unpacked to their end: every command reports the loss, and rewrite refuses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = 5_000
 
 
 def packed(folder: Path, pack=gzip.compress, cut: float = 0.5) -> Path:
-    """A log of many rows, of which a part of the compressed file is left."""
+    """A log of many rows whose compressed file was cut off."""
     data = pack(b"".join([pl.header(), *pl.scalars(["loss"], range(ROWS))]))
     return pl.write(folder, data[: int(len(data) * cut)], file=pl.name() + ".gz")
 
@@ -89,7 +89,7 @@ def test_rewrite_refuses_and_repair_reports(tmp_path: Path) -> None:
 def test_a_file_that_changes_is_unpacked_again(
     tmp_path_factory: pytest.TempPathFactory, rows: list[int], ways: list[str]
 ) -> None:
-    """A log that is open gives what a new one would, whether a compressed file grew, shrank or was replaced."""
+    """An open log returns the same as a new one, whether a compressed file grew, shrank or was replaced."""
     path = tmp_path_factory.mktemp("log") / (pl.name() + ".gz")
     log = None
     for count, way in zip(rows, ways, strict=False):
@@ -120,6 +120,7 @@ def small_disk(tmp_path: Path):
     subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.long
 def test_a_temporary_disk_that_is_too_small(tmp_path: Path, small_disk: Path) -> None:
     packed(tmp_path / "runs", cut=1)
     for name in ("a", "b"):

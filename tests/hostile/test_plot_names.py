@@ -1,4 +1,4 @@
-"""Names that are mathematics, markup, LaTeX or escapes are drawn as they stand, in every format."""
+"""Names that are mathematics, markup, LaTeX or escapes are drawn literally, in every format."""
 
 from __future__ import annotations
 

@@ -1,31 +1,24 @@
-"""Answers that go wrong for one object: it is that file's problem, it is asked for again, and the others are read."""
+"""Failing answers for one object: a problem of that file, tried again later, and the other files are read."""
 
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import eventfile as ef
 import pytest
 from buckets import Bucket, Request, S3Server
-from webserver import RECENT, Asked, Web, scripted
+from webserver import NAME, RECENT, Asked, Web, events, scripted
 
 import tbq
 from tbq.errors import DamageError, SourceError
-from tbq.lake.place import place_of
 from tbq.source import mirror, store
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
-NAME = "events.out.tfevents.1.host"
-
-
-def events(count: int, tag: str = "loss") -> bytes:
-    return ef.event_file([ef.version(), *(ef.scalar(tag, i, i) for i in range(count))])
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +32,7 @@ def no_retries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
     monkeypatch.setenv("TBQ_CACHE", str(tmp_path / "cache"))
-    with scripted() as server:
-        for run in "abc":
-            server.put(f"runs/{run}/{NAME}", events(20))
+    with scripted("abc") as server:
         yield server
 
 
@@ -53,8 +44,9 @@ def of_object(run: str, status: str) -> Any:
 STATUSES = ["404 Not Found", "403 Forbidden", "400 Bad Request", "500 Oops", "410 Gone"]
 
 
-@pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("which", ["first", "one", "all"])
+@pytest.mark.parametrize(
+    ("status", "which"), list(zip(STATUSES, ["first", "one", "all", "one", "first"], strict=True))
+)
 def test_a_follower_names_what_fails_and_asks_again(
     status: str, which: str, bucket: Bucket, s3_server: S3Server
 ) -> None:
@@ -93,8 +85,7 @@ def test_a_failing_object_does_not_hold_up_pieces(bucket: Bucket, s3_server: S3S
         assert len(follower.table()) == 100
 
 
-@pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("denied", ["a", "b", "c", "ab"])
+@pytest.mark.parametrize(("status", "denied"), list(zip(STATUSES, ["a", "b", "c", "ab", "a"], strict=True)))
 def test_one_failing_object_is_the_problem_of_one_file(
     status: str, denied: str, bucket: Bucket, s3_server: S3Server
 ) -> None:
@@ -120,7 +111,7 @@ def test_one_failing_object_is_the_problem_of_one_file(
     assert len(log.scalars()) == 60
 
 
-@pytest.mark.parametrize("status", [403, 404, 405, 500, 501])
+@pytest.mark.parametrize("status", [403, 405, 500])
 def test_a_server_that_answers_no_head(status: int, web: Web) -> None:
     web.answer = lambda asked: status if asked.method == "HEAD" else None
     web.put("runs/empty/" + NAME, b"")
@@ -135,7 +126,7 @@ def test_a_server_that_answers_no_head(status: int, web: Web) -> None:
         web.put(f"runs/b/{NAME}", events(20), RECENT + 20)
 
 
-@pytest.mark.parametrize("status", [404, 405, 403, 410, 500])
+@pytest.mark.parametrize("status", [404, 403, 500])
 def test_a_file_that_is_listed_and_not_given(status: int, web: Web) -> None:
     web.answer = lambda asked: status if "/b/" in asked.path and NAME in asked.path else None
     log = tbq.open(f"{web.url}/runs")
@@ -256,7 +247,7 @@ def test_a_store_whose_etags_are_not_checksums(bucket: Bucket, monkeypatch: pyte
 def test_large_objects_without_proof_are_compared_in_time(
     etags: bool, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing says that an object has changed further up: it is found when the object rests."""
+    """Nothing reports that an object changed before its old end: it is noticed once the object stops growing."""
     monkeypatch.setattr(mirror, "_SMALL", 0)
     monkeypatch.setattr(mirror, "_SETTLED", 1e12)
     web.etags = etags
@@ -338,35 +329,17 @@ def test_many_failing_objects_are_not_a_store_that_fails(bucket: Bucket, s3_serv
     assert len(log.scalars(on_error="ignore")) == 40 and len(log.problems) == 40
 
 
-def test_a_path_with_a_name_that_comes_later(tmp_path: Path) -> None:
-    """Named paths, patterns with a name, and links are seen as soon as plain paths are."""
-    later = tmp_path / "later"
-    (tmp_path / "link").symlink_to(later)
-    sources = [
-        f"x:{later}",
-        f"x:{later}/*",
-        str(tmp_path / "link"),
-        {"x": str(later)},
-        str(later),
-        f"x:{tmp_path}/l*r",
-    ]
-    followers = [tbq.follow(source, on_error="ignore") for source in sources]  # type: ignore[arg-type]
-    for follower in followers:
-        assert not follower.poll() and not follower.poll()
-    (later / "run").mkdir(parents=True)
-    (later / "run" / NAME).write_bytes(events(3))
-    assert [len(follower.poll().table()) for follower in followers] == [3] * len(sources)
-
-
 NAMES = [f"events.out.tfevents.{number}.host" for number in (9, 10, 100, 2, 11)]
 
 
-@pytest.mark.parametrize("restarts", ["resume", "keep", "last", "tensorboard", "split"])
-@pytest.mark.parametrize("store_of", ["bucket", "web"])
+@pytest.mark.parametrize(
+    ("restarts", "store_of"),
+    [("resume", "bucket"), ("keep", "web"), ("last", "bucket"), ("tensorboard", "bucket"), ("split", "web")],
+)
 def test_files_are_ordered_by_the_names_of_their_objects(
     restarts: Any, store_of: str, tmp_path: Path, bucket: Bucket, web: Web
 ) -> None:
-    """More files than there are digits, which come in another order than that of their names."""
+    """More than ten files, in another order than that of their names."""
     root = tmp_path / "log"
     names = [f"events.out.tfevents.{number}.h#%?" for number in (9, 10, 100, 2, 11, 1, 30, 3, 20, 21, 22, 4)]
     remote = bucket.url("order") if store_of == "bucket" else f"{web.url}/order"
@@ -427,7 +400,7 @@ def of_a(table: tbq.Table) -> int:
 
 WHOLE = events(20)
 DATE = "Mon, 02 Jan 2023 00:00:00 GMT"
-#: What a server says and sends of its one file, by the method; and whether the file can be read.
+#: What a server claims and sends for its one file, by method; and whether the file can be read.
 LIES = {
     "no length for HEAD": (raw("200 OK", Last_Modified=DATE), None, True),
     "no bytes for HEAD": (raw("200 OK", Content_Length=0, Last_Modified=DATE), None, True),
@@ -501,39 +474,6 @@ def test_a_large_file_with_a_header_whose_parts_are_wrong(
     assert (rows, damaged) == ((200, []) if not ranges and wrong == "other bytes" else (0, ["unreadable"]))
     web.answer = lambda asked: None
     assert len(tbq.open(f"{web.url}/runs/a", storage=storage).scalars()) == 200
-
-
-@pytest.mark.parametrize("ask", [tbq.open, lambda url: place_of(url).entries("")], ids=["a log", "a lake"])
-def test_a_store_that_lists_the_same_page_for_ever(
-    ask: Callable[[str], object], bucket: Bucket, s3_server: S3Server
-) -> None:
-    names = "".join(
-        f"<Contents><Key>runs/{i}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
-        for i in range(store.PAGE)
-    )
-    again = "<IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken>"
-    page = f"<ListBucketResult>{again}{names}</ListBucketResult>".encode()
-    asked = itertools.count()
-
-    def answer(request: Request) -> tuple[str, bytes] | None:
-        listing = "list-type" in request.query
-        return ("200 OK" if next(asked) < 9 else "500 Oops", page) if listing else None
-
-    s3_server.before = answer
-    with pytest.raises(SourceError, match="over and over"):
-        ask(bucket.url("runs"))
-
-
-def test_a_store_that_lists_what_was_not_asked_for(bucket: Bucket, s3_server: S3Server) -> None:
-    for key in ("runs/a", "other/b", "runsb/c"):
-        bucket.put(f"{key}/{NAME}", events(2))
-    listed = "".join(
-        f"<Contents><Key>{key}/{NAME}</Key><LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size></Contents>"
-        for key in ("runs/a", "other/b", "runsb/c")
-    )
-    page = f"<ListBucketResult><IsTruncated>false</IsTruncated>{listed}</ListBucketResult>".encode()
-    s3_server.before = lambda request: ("200 OK", page) if "list-type" in request.query else None
-    assert tbq.open(bucket.url("runs")).runs == ["a"]
 
 
 @pytest.mark.parametrize("run", ["301", "401", "403"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from buckets import Bucket, Request, S3Server, web_server
 
 import tbq
 from tbq.errors import SourceError
+from tbq.lake.location import location_of
+from tbq.source import store
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 
@@ -63,7 +67,7 @@ def test_an_object_that_is_replaced_after_the_listing(bucket: Bucket) -> None:
 def test_an_object_that_is_replaced_while_its_pieces_are_read(
     bucket: Bucket, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No file is made of two versions."""
+    """A file never mixes two versions."""
     from tbq.source import fetch
 
     monkeypatch.setattr(fetch, "PIECE", 200)
@@ -278,7 +282,7 @@ def test_a_process_that_is_killed_while_it_fetches(
     assert bucket.count() == {"list": 1, **({"get": 40 - there} if there < 40 else {})}
     assert [entry.name for entry in (tmp_path / "cache").iterdir()] == [
         "objects"
-    ]  # nothing of the dead one is left
+    ]  # the dead process left nothing
 
 
 def test_a_damaged_copy_is_fetched_again(bucket: Bucket, tmp_path: Path) -> None:
@@ -313,7 +317,7 @@ def test_odd_names_of_objects(bucket: Bucket) -> None:
 
 
 def test_odd_names_on_a_web_server(tmp_path: Path) -> None:
-    """Letters that mean something in a URL: each run is found, and is read from its own file."""
+    """Characters with a meaning in URLs: each run is found, and read from its own file."""
     names = ["a b", "p%20q", "p q", "%", "%2F", "h#x", "q?m", "x*y", "a&amp;b", "ü☃", "a+b", "k=v"]
     if os.name == "nt":
         names = [name for name in names if not set(name) & set("?*")]
@@ -336,3 +340,37 @@ def test_a_listing_with_control_characters(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text('<a href="a%0Ab/">x</a>')
     with web_server(tmp_path) as (url, _), pytest.raises(SourceError, match="not a path"):
         tbq.open(url)
+
+
+def listing(runs: Iterable[str], token: str = "") -> bytes:
+    """A page of a listing, with a file of each run; with a token, it says that more follow."""
+    about = "<LastModified>2023-01-01T00:00:00.000Z</LastModified><Size>9</Size>"
+    listed = "".join(f"<Contents><Key>{run}/{NAME}</Key>{about}</Contents>" for run in runs)
+    more = str(bool(token)).lower()
+    return f"<ListBucketResult><IsTruncated>{more}</IsTruncated>{token}{listed}</ListBucketResult>".encode()
+
+
+@pytest.mark.parametrize("ask", [tbq.open, lambda url: location_of(url).entries("")], ids=["a log", "a lake"])
+def test_a_store_that_lists_the_same_page_for_ever(
+    ask: Callable[[str], object], bucket: Bucket, s3_server: S3Server
+) -> None:
+    page = listing(
+        (f"runs/{i}" for i in range(store.PAGE)), "<NextContinuationToken>x</NextContinuationToken>"
+    )
+    asked = itertools.count()
+
+    def answer(request: Request) -> tuple[str, bytes] | None:
+        listing = "list-type" in request.query
+        return ("200 OK" if next(asked) < 9 else "500 Oops", page) if listing else None
+
+    s3_server.before = answer
+    with pytest.raises(SourceError, match="again and again"):
+        ask(bucket.url("runs"))
+
+
+def test_a_store_that_lists_what_was_not_asked_for(bucket: Bucket, s3_server: S3Server) -> None:
+    for key in ("runs/a", "other/b", "runsb/c"):
+        bucket.put(f"{key}/{NAME}", events(2))
+    page = listing(("runs/a", "other/b", "runsb/c"))
+    s3_server.before = lambda request: ("200 OK", page) if "list-type" in request.query else None
+    assert tbq.open(bucket.url("runs")).runs == ["a"]

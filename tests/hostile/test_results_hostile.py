@@ -1,4 +1,4 @@
-"""Checkpoints that lie about lengths, offsets, links and pickles: an error of ours, and nothing is run."""
+"""Checkpoints that lie about lengths, offsets, links and pickles: a clear error, and no code is run."""
 
 import contextlib
 import io
@@ -233,7 +233,7 @@ WAYS = ["external", "soft", "virtual", "growing", "outside"]
 
 
 def lead_out(file, place, way, target):
-    """Something at this place of an HDF5 file that leads to the dataset /w, or the group /g, of another file."""
+    """A link in an HDF5 file to the dataset /w, or the group /g, of another file."""
     if way == "external":
         file[place] = h5py.ExternalLink(str(target), "/w" if place.endswith(("0", "w")) else "/g")
     elif way == "soft":  # to a link that leads out
@@ -256,7 +256,7 @@ def lead_out(file, place, way, target):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 @pytest.mark.parametrize("way", WAYS)
 def test_hdf5_never_leads_to_another_file_nor_waits_for_a_pipe(tmp_path, way):
-    """In a process of its own: h5py holds the interpreter while it waits, so no timeout of ours would end it."""
+    """In its own process: h5py holds the GIL while it waits, so no timeout in this process would end it."""
     with h5py.File(tmp_path / "secret.h5", "w") as file:
         file["w"] = np.full(3, 31337.5)
         file["g/w"] = np.full(3, 31337.5)

@@ -65,7 +65,7 @@ def test_kill_9_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
     assert done.returncode == -9
     assert not (tmp_path / "new").exists()
     assert {path: path.read_bytes() for path in _event_files(tmp_path)} == before
-    # What is left of it says what it is, and is in nobody's way.
+    # Its leftovers are recognisable, and do not block another rewrite.
     (left,) = [path for path in tmp_path.iterdir() if path.name != "runs"]
     assert left.name.startswith(".new.") and left.name.endswith(".tmp")
     tbq.rewrite(tmp_path / "runs", tmp_path / "new")

@@ -1,4 +1,4 @@
-"""Files that are not what their name says, or change under the reader: a clear word, and all other data still there."""
+"""Files that are not what their name says, or change during reading: a clear message, and other data is read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def logdir(tmp_path: Path) -> Path:
 
 
 def read(path: Path, code: str | None) -> Any:
-    """The scalars of a logdir where a problem with this code is told of, or none."""
+    """The scalars of a logdir that reports a problem with this code, or none."""
     log = tbq.open(path)
     if code is None:
         table = log.scalars()
@@ -215,7 +215,7 @@ def test_what_is_no_file_is_named(logdir: Path) -> None:
 
 
 def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
-    """Cut short by the reader's own question about a tag, in the middle of the read."""
+    """Truncated by the reader's own callback about a tag, in the middle of the read."""
     path = tmp_path / NAME
     path.write_bytes(GOOD + ef.event_file([ef.scalar("late", 1, 1.0)]) * 3 + GOOD * 20)
 

@@ -1,4 +1,4 @@
-"""Escape sequences of logs through every command: none arrives raw where people read; data stays exact."""
+"""Escape sequences of logs through every command: none reaches people unescaped; data stays exact."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_words_are_harmless_in_pipes_too(log: Path, model: Path, tmp_path: Path,
     done = piped(arguments(WORDS[name], log, model, tmp_path / "out"))
     assert done.stdout or done.stderr or done.code == 0
     assert raw(done.stdout) == [] and raw(done.stderr) == []
-    # A name with a line break in it must not pass for a message of ours.
+    # A name with a line break in it must not look like a message of tbq.
     assert "tbq: everything is fine" not in done.stderr.splitlines()
     assert "tbq: everything is fine" not in done.stdout.splitlines() or name == "show /text"
 
@@ -205,7 +205,7 @@ def test_python_says_nothing_raw_and_keeps_the_exact_names(log: Path, tmp_path: 
 
 
 def test_commands_that_are_suggested_are_harmless_in_a_shell(log: Path, tmp_path: Path) -> None:
-    """What stands behind "Next:" or "as files:" is pasted into a shell: names in it are words, not commands."""
+    """Text after "Next:" or "as files:" is pasted into a shell: names in it are words, not commands."""
     lines = [finding.hint or "" for finding in tbq.doctor(log)]
     lines += piped(["show", str(log), f"{TAG}/image", "--run", RUN]).stdout.splitlines()
     commands = [line[line.index("tbq ") :] for line in lines if "tbq " in line]
@@ -226,7 +226,7 @@ def test_commands_print_by_one_module_alone() -> None:
         if path.name in (
             "emit.py",
             "__init__.py",
-        ):  # the second prints the help, in which nothing is of a log
+        ):  # the second prints the help, which has nothing from a log
             continue
         printing = r"\bprint\(|click\.(?:s?echo|echo_via_pager)|(?<!log)(?<!rows)\.write\("
         assert not re.search(printing, path.read_text()), path

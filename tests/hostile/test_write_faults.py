@@ -70,7 +70,7 @@ def test_killed_at_any_moment_what_was_flushed_is_there(tmp_path):
 
 
 def whole_steps(data):
-    """Steps of the whole records, and how many bytes are left over."""
+    """The steps of the complete records, and the number of bytes left over."""
     from tensorboard.compat.proto.event_pb2 import Event
 
     from tbq import _core
@@ -161,6 +161,7 @@ begun.wait()
     assert got == list(range(len(got)))
 
 
+@pytest.mark.long
 def test_sixteen_threads_lose_nothing_and_write_nothing_twice(tmp_path, read_events):
     with tbq.SummaryWriter(tmp_path, flush_secs=0.01) as writer:
 
@@ -201,7 +202,7 @@ print(*(str(w.message) for w in caught), sep="\\n")
 @pytest.mark.parametrize("limit", [100_000, 100_001, 100_017, 100_033])
 def test_a_file_that_may_not_grow_stays_valid(tmp_path, read_events, limit):
     done = run(FULL, tmp_path, limit)
-    assert (done.returncode, done.stderr) == (0, "")  # told by warnings, once, and by nothing else
+    assert (done.returncode, done.stderr) == (0, "")  # reported by warnings, once, and by nothing else
     first, second = done.stdout.strip().split("\n")
     assert "cannot write: [Errno 27]" in first and "are kept in memory" in first
     got = steps(read_events(tmp_path))  # fails on anything but whole records
@@ -235,7 +236,7 @@ def test_a_full_tmpfs_goes_on_when_there_is_room(tmp_path, read_events):
         ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True, text=True
     ).returncode
     if mounted != 0:
-        # The same through a write that takes a part and then refuses, which needs no rights.
+        # The same with a write that accepts a part and then refuses, which needs no privileges.
         full_disk_by_system_call(tmp_path / "run", read_events)
         return
     try:
@@ -267,7 +268,7 @@ def test_a_full_disk_without_rights(tmp_path, read_events):
 
 
 def full_disk_by_system_call(directory, read_events):
-    """`os.write` takes a part of what it is given, then nothing, then all again."""
+    """`os.write` accepts a part of its data, then nothing, then everything again."""
     real, room = os.write, [0]
 
     def write(descriptor, data):

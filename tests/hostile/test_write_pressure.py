@@ -1,4 +1,4 @@
-"""Events that come faster than the disk takes them: a sound disk loses none, a broken one is named, nothing hangs."""
+"""Events faster than the disk: a working disk loses none, a broken one is reported, nothing hangs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_slow_disk_loses_nothing(tmp_path, disk, small, read_events):
 
 @pytest.mark.long
 def test_tensors_of_a_megabyte_in_a_tight_loop(tmp_path):
-    """What torch loses none of: far more than fits into memory, on a sound disk."""
+    """Far more than fits into memory, on a working disk: torch loses nothing either."""
     tensor = np.zeros(1 << 20, np.uint8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -229,6 +229,7 @@ def test_a_handler_of_the_log_that_logs_to_the_writer(tmp_path, disk, small):
         logger.setLevel(level)
 
 
+@pytest.mark.long
 def test_a_full_tmpfs_neither_hangs_nor_lies(tmp_path, read_events):
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -1,4 +1,4 @@
-"""A writer in several processes: each has a file of its own, and none of their events is lost, however they end."""
+"""A writer in several processes: each has its own file, and none of their events is lost, however they end."""
 
 from __future__ import annotations
 

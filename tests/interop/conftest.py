@@ -1,4 +1,4 @@
-"""The device of the tests: the CPU, whose tensors are made to take the path of a GPU's, or TBQ_TEST_DEVICE."""
+"""The device of the tests: TBQ_TEST_DEVICE, or the CPU with tensors that take a GPU's path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drop-ins on what TensorFlow and torch write, beside TensorBoard and tbparse with TensorFlow in them."""
+"""The drop-ins on logs of TensorFlow and torch, compared with TensorBoard and tbparse using TensorFlow."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_pictures_and_sounds_of_tensors(logs: Path) -> None:
 
 
 def test_a_script_that_imports_tensorflow(logs: Path, tmp_path: Path) -> None:
-    """The iterator is put in place when TensorFlow is imported, and not before."""
+    """The iterator is replaced when TensorFlow is imported, and not before."""
     (path, *_) = sorted((logs / "tf1").glob("*tfevents*"))
     script = tmp_path / "script.py"
     script.write_text(

@@ -1,4 +1,4 @@
-"""Logs that real frameworks write when all goes well: the doctor finds nothing; and what it says of a fit run twice."""
+"""Logs of successful runs of real frameworks: the doctor finds nothing; and its findings for a `fit` that ran twice."""
 
 from __future__ import annotations
 

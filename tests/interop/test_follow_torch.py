@@ -1,4 +1,4 @@
-"""torch's writer in its own process, at full speed, while a follower polls: nothing is lost, nothing comes twice."""
+"""torch's writer in its own process, at full speed, while a follower polls: nothing is lost or delivered twice."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import subprocess
 import sys
 import threading
 
@@ -16,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tbq
-from tbq.write import device_histogram, fused_histogram, histogram, nvrtc, slots, tally
+from tbq.write import device_histogram, histogram, slots, tally
+from tbq.write.cuda import fused_histogram, nvrtc
 
 EDGES = histogram.default_edges()
 TILE = THREADS * 8
@@ -383,3 +385,22 @@ def test_the_source_compiles(architecture):
     assert code[1:4] == b"ELF"
     with pytest.raises(nvrtc.KernelError, match=r'identifier "nonsense" is undefined'):
         nvrtc.compiled("__global__ void f() { nonsense; }", architecture, "13.0")
+
+
+def test_a_variable_turns_the_kernels_off(device, monkeypatch):
+    monkeypatch.setenv("TBQ_CUDA_KERNELS", "0")
+    code = "from tbq.write.cuda import fused_histogram; print(fused_histogram.general_only)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n" and not fused_histogram.general_only
+    tensor = torch.randn(3 * TILE)
+    with emulated():
+        assert fused_histogram.ready(tensor.device, "float32")
+        with_kernels = counts(tensor)
+        monkeypatch.setattr(fused_histogram, "general_only", True)
+        monkeypatch.setattr(fused_histogram, "_launched", None)  # a call of it would fail
+        assert not fused_histogram.ready(tensor.device, "float32")
+        assert counts(tensor) == with_kernels == on_host(tensor)
+    monkeypatch.setattr(fused_histogram, "_compilation", None)
+    fused_histogram.expect(torch.device("cuda:0"))  # compiles nothing
+    with pytest.raises(nvrtc.KernelError, match="turned off"):
+        fused_histogram.expect(torch.device("cuda:0"), wait=True)

@@ -73,7 +73,7 @@ def fit_lightning(logger, epochs=2):
 
 
 def files(directory):
-    """All paths below a directory, with event files by what they are."""
+    """All paths below a directory, with event files under a generic name."""
     return {
         "events" if "tfevents" in path.name else path.relative_to(directory).as_posix()
         for path in Path(directory).rglob("*")
@@ -378,7 +378,7 @@ def test_unpatch_restores_what_was_imported_before_and_in_between(early, again):
 
 
 def test_images_of_the_writer_of_tensorboard(tmp_path):
-    """One tensor of all images, as TensorFlow's summaries are, and the first `max_outputs` of them."""
+    """One tensor with the first `max_outputs` images, as in TensorFlow's summaries."""
     import tensorflow as tf
 
     module = importlib.import_module("tbq.write.patch")

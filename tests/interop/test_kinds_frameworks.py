@@ -1,4 +1,4 @@
-"""Every kind that torch, TensorFlow and Keras log comes back equal to what went in."""
+"""Every kind that torch, TensorFlow and Keras log is read back unchanged."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ while True:
 
 
 def operations(generator: random.Random, count: int) -> list[Any]:
-    """Operations as the property test has them, drawn without looking for the smallest."""
+    """The operations of the property test, drawn at random without shrinking."""
     from hypothesis import HealthCheck, Phase, given, seed, settings
 
     drawn: list[Any] = []
@@ -60,7 +60,7 @@ def operations(generator: random.Random, count: int) -> list[Any]:
             isinstance(each, Replace) and each.in_place
         )
 
-    # Bytes that change in the middle of a file that grows too are seen by nobody.
+    # Bytes that change in the middle of a file that also grows cannot be noticed.
     return [each for each in drawn if each != "poll" and not changed_in_place(each)]
 
 

@@ -77,7 +77,7 @@ def test_runs_are_not_torn_apart(cluster: None, runs: Path) -> None:
 def test_what_ray_leaves_out_is_not_read(
     cluster: None, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ray hands its columns and filters to the source; the rows are those that it would have left."""
+    """Ray passes its columns and filters to the source; the rows are those that Ray itself would keep."""
     from ray.data.expressions import col
 
     tbq.lake.sync(runs, tmp_path / "lake")
@@ -135,7 +135,7 @@ def test_a_sync_by_tasks(cluster: None, runs: Path, tmp_path: Path) -> None:
 
 
 def dying(flag: str) -> Any:
-    """A task like ours, whose first worker is killed in the middle of it."""
+    """A task whose first worker is killed in the middle of it."""
     from tbq.lake import cluster as module
 
     original = module._task
@@ -206,7 +206,7 @@ def test_a_task_that_fails(
 
 
 def test_a_name_that_is_a_pattern(cluster: None, tmp_path: Path) -> None:
-    """Tasks see some of the runs each, and only one of those has a tag that is called like the pattern."""
+    """Each task sees some of the runs, and only one run has a tag that equals the pattern."""
     for number in range(4):
         folder = tmp_path / "log" / f"run{number}"
         folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Logs in Azure Blob Storage: Azurite, Microsoft's emulator, out of npm."""
+"""Logs in Azure Blob Storage: Azurite, Microsoft's emulator, from npm."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
 
 @pytest.fixture
 def container(storage: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A container, made by a request that is signed by hand: obstore makes none."""
+    """A container, created by a hand-signed request: obstore cannot create containers."""
     import base64
     import email.utils
     import hashlib

@@ -216,7 +216,7 @@ def test_lightning_metrics_csv_and_checkpoint(tmp_path):
 
 
 def test_tensors_that_claim_more_than_their_file_stores(tmp_path):
-    """A view that repeats one number, a sparse tensor, and lists in lists: small in a file, endless when read."""
+    """A view that repeats one number, a sparse tensor, and nested lists: small in a file, endless when read."""
     held = {
         "a.own": torch.ones(3),
         "a.tied": torch.ones(1).expand(1000),
@@ -257,7 +257,7 @@ def test_an_archive_that_somebody_compressed(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:Sparse .* tensor support is in beta")
 def test_sparse_tensors_that_lead_out_of_themselves(tmp_path):
-    """In a process of its own: torch would write where such an index says."""
+    """In its own process: torch would write to the address of such an index."""
     wrong = torch.tensor([[1 << 33]])
     kinds = {
         "coo": torch.sparse_coo_tensor(wrong, torch.ones(1), (4,), check_invariants=False),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.filterwarnings("default")  # what frameworks warn of is not ours to fail on
+pytestmark = pytest.mark.filterwarnings("default")  # warnings of frameworks must not fail the tests
 
 NUMBERS = [0.0, 0.1, 1e-45, 3.4e38, -7.25, math.nan, math.inf, -math.inf, 1 / 3]
 
@@ -67,7 +67,7 @@ def _scalar_metadata() -> Any:
 
 
 def with_tensorflow_v1(folder: Path) -> None:
-    """TF1's writer: several values an event, and session logs."""
+    """TF1's writer: several values per event, and session logs."""
     import tensorflow as tf
 
     v1 = tf.compat.v1
@@ -168,7 +168,7 @@ def test_no_restart_is_seen_where_there_was_none(written: tuple[str, Path]) -> N
 
 
 def test_the_values_are_those_that_were_logged(tmp_path: Path) -> None:
-    """The writer's own numbers, not only what another reader makes of them."""
+    """The writer's own numbers, not only those of another reader."""
     with_torch(tmp_path)
     log = tbq.open(tmp_path)
     want = NUMBERS * 20

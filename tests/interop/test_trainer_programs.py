@@ -40,7 +40,7 @@ def finish(processes):
 
 
 def plain(run):
-    """The name of a run, without that of an hparams run below it, which is a time."""
+    """The name of a run, without the name of an hparams run below it, which is a time."""
     return "/".join(part for part in run.split("/") if not part.replace(".", "").isdigit())
 
 
@@ -61,7 +61,7 @@ def kinds(directory):
 
 
 def said(errors):
-    """What tbq said on stderr, and exceptions that Python could only print."""
+    """tbq's messages on stderr, and exceptions that Python could only print."""
     return [line for line in errors.splitlines() if "TbqWarning" in line or "Exception ignored" in line]
 
 
@@ -80,7 +80,7 @@ def run_loops(tmp_path, module):
         ]
     )
     assert {row.writer for row in tbq.open(tmp_path / "ours").table("runs")} == {"tbq"}
-    # Two programs log to a run that has points: nothing else is a reason to say anything.
+    # Two programs log to a run that has points: that is the only reason for a warning.
     expected = ("two_writers", "before step")
     assert all(any(each in line for each in expected) for line in said(errors)), said(errors)
 
@@ -92,7 +92,7 @@ def test_loops_of_torch(tmp_path):
 
 
 def test_loops_of_tensorboardx(tmp_path):
-    """It keeps the lines of `add_scalars` in other directories than torch, and SIGTERM takes what it has flushed."""
+    """It puts the lines of `add_scalars` into other directories than torch, and loses flushed events on SIGTERM."""
     run_loops(tmp_path, "tensorboardX")
     for policy in ("keep", "resume"):
         ours, theirs = (rows(tmp_path / name, policy) for name in ("ours", "theirs"))

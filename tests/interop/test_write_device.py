@@ -1,4 +1,4 @@
-"""Scalars and histograms of torch tensors on a device: the same files as those of the host's path, without a wait."""
+"""Scalars and histograms of torch tensors on a device: the same files as from the host's path, without waiting."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ with tbq.SummaryWriter(sys.argv[2]) as writer:
 
 
 def test_inside_torch_compile(tmp_path, read_events, device):
-    """In a process of its own: the compiler is loaded after the writer, by the first call."""
+    """In its own process: the compiler is loaded after the writer, by the first call."""
     result = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-c", COMPILED, device, str(tmp_path)],
         capture_output=True,
@@ -233,7 +233,7 @@ def test_a_kernel_that_failed_before(tmp_path, read_events, device, monkeypatch)
 
 @pytest.mark.parametrize("broken", ["refuse_capture", "slot"])
 def test_a_device_that_fails_at_any_call(tmp_path, read_events, device, monkeypatch, broken):
-    """After a fork CUDA fails at the first question, be it about streams, captures or memory."""
+    """After a fork CUDA fails at the first call, whether about streams, captures or memory."""
 
     def fail(*arguments):
         raise RuntimeError("CUDA error: initialization error")
@@ -285,7 +285,7 @@ raise SystemExit(3)
 
 
 def test_unsigned_numbers_beside_others(tmp_path, read_events, device):
-    """torch combines uint16 and uint32 with no other type."""
+    """torch cannot combine uint16 and uint32 with any other type."""
     metrics = {
         "a": torch.tensor(65535, dtype=torch.uint16, device=device),
         "b": torch.tensor(-5, device=device),
@@ -301,7 +301,7 @@ def test_unsigned_numbers_beside_others(tmp_path, read_events, device):
 
 
 def test_inside_the_transformations_of_torch_func(tmp_path, read_events, device):
-    """What they hand to a function stands for a tensor and has no memory."""
+    """They pass a wrapper without memory to the function."""
     with tbq.SummaryWriter(tmp_path) as writer:
 
         def loss(x):
@@ -360,7 +360,7 @@ def test_lines_that_are_written_by_several_threads_take_their_values_once(device
 
 
 def test_numbers_that_look_like_memory_that_waits(tmp_path, read_events, device, monkeypatch):
-    """The mark of memory that the device has not written yet may also be a value: then the device is asked."""
+    """A value may equal the mark of unwritten memory: then the device is queried."""
     from tbq.write import pending
 
     monkeypatch.setattr(pending, "_PROBE_SECONDS", 0.01)
@@ -377,7 +377,7 @@ def test_numbers_that_look_like_memory_that_waits(tmp_path, read_events, device,
 
 
 def test_while_a_graph_is_captured_the_device_does_not_answer(device, monkeypatch):
-    """A stream that may not be asked has not failed: the value still arrives."""
+    """A stream that cannot be queried has not failed: the value still arrives."""
     from types import SimpleNamespace
 
     answers = [RuntimeError("CUDA error: operation not permitted when stream is capturing"), True]

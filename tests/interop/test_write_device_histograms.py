@@ -1,4 +1,4 @@
-"""Histograms of torch tensors on a device: those of the host, counted without a wait."""
+"""Histograms of torch tensors on a device: the same as on the host, counted without waiting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import tbq
 from tbq.errors import TbqWarning, UsageError
-from tbq.write import device_histogram, fused_histogram, histogram, tally
+from tbq.write import device_histogram, histogram, tally
+from tbq.write.cuda import fused_histogram
 
 EDGES = histogram.default_edges()
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 5e-324, 1e-45, 65504.0]
@@ -40,7 +41,7 @@ SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 
 @shared
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of sums of infinities on the host
 def test_histograms_are_those_of_the_host(device, values, dtype, piece, large, norms, fused):
-    """In pieces or not, the way of large tensors or not, with an old torch or not, by kernels if there are any."""
+    """In pieces or not, by the path for large tensors or not, with an old torch or not, by kernels if available."""
     tensor = torch.tensor([*values, 1.0], dtype=torch.float64).to(dtype).to(device)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device_histogram, "PIECE", piece)

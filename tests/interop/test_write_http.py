@@ -1,4 +1,4 @@
-"""What the writer wrote, as TensorBoard's own web server gives it to its pages."""
+"""What the writer wrote, as TensorBoard's own web server sends it to its pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JAX arrays: scalars that are still computed, and histograms counted by jax.numpy."""
+"""JAX arrays: scalars that are still being computed, and histograms counted by jax.numpy."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_wrong_arrays(tmp_path, read_events):
 
 
 def test_values_that_are_donated_later(tmp_path, read_events):
-    """The state of a training is donated to its next step, which deletes the arrays that were logged."""
+    """Training donates its state to the next step, which deletes the logged arrays."""
 
     @functools.partial(jax.jit, donate_argnums=0)
     def train(state):

@@ -1,4 +1,4 @@
-"""A training script, as users write them, run with torch's import and with ours: TensorBoard is shown the same."""
+"""A training script, as users write them, run with torch's import and with tbq's: TensorBoard shows the same."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def logs(tmp_path_factory):
 
 
 def shown(directory, read_events):
-    """All that TensorBoard takes from the events of each run, but for the times; sums of histograms rounded."""
+    """Everything that TensorBoard reads from the events of each run, except times; sums of histograms rounded."""
     from tensorboard.compat.proto.graph_pb2 import GraphDef
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 

@@ -97,7 +97,7 @@ def pixels(encoded):
 
 
 def same(ours, theirs):
-    """Equal field by field: pictures by pixels, sums to rounding, wall times where the call gave one."""
+    """Equal field by field: pictures by pixels, sums to rounding, wall times if the call passed one."""
     if theirs.wall_time != 5.0:
         ours.wall_time = theirs.wall_time
     for our, their in zip(ours.summary.value, theirs.summary.value, strict=True):
@@ -191,7 +191,7 @@ def test_add_scalars(tmp_path, read_events):
 
 
 def test_purge(tmp_path, read_events):
-    """Of torch's two records after the header we write the one that purges."""
+    """torch writes two records after the header; tbq writes only the one that purges."""
     for who, writer_class in (("ours", tbq.SummaryWriter), ("theirs", tensorboard.SummaryWriter)):
         writer_class(str(tmp_path / who), purge_step=5).close()
     ours, theirs = (read_events(tmp_path / who) for who in ("ours", "theirs"))

@@ -151,7 +151,7 @@ def norm(rows, names, place):
 @pytest.mark.filterwarnings("error::tbq.errors.TbqWarning")
 @pytest.mark.parametrize("only_a_part", [False, True])
 def test_norms_of_all_are_logged_once_per_step_by_two_optimizers(tmp_path, read_events, device, only_a_part):
-    """Also if no optimizer has some parameters that require a gradient: then those are waited for once."""
+    """Also if some parameters that require a gradient belong to no optimizer: the first step waits for them once."""
     model = model_of(device)
     names = ["0.weight", "2.weight", "2.bias"] if only_a_part else NAMES
     first = torch.optim.SGD([model[0].weight] if only_a_part else model[0].parameters(), lr=0.1)
@@ -171,7 +171,7 @@ def test_norms_of_all_are_logged_once_per_step_by_two_optimizers(tmp_path, read_
 
 @pytest.mark.filterwarnings("error::tbq.errors.TbqWarning")
 def test_norms_of_optimizers_that_step_at_their_own_pace(tmp_path, read_events, device):
-    """An optimizer that steps less often counts with what it has logged last."""
+    """An optimizer that steps less often contributes what it logged last."""
     model = model_of(device)
     often = torch.optim.SGD(model[0].parameters(), lr=0.1)
     seldom = torch.optim.SGD(model[2].parameters(), lr=0.1)
@@ -197,7 +197,7 @@ def test_norms_of_optimizers_that_step_at_their_own_pace(tmp_path, read_events, 
 
 @pytest.mark.filterwarnings("error::tbq.errors.TbqWarning")
 def test_norms_after_an_optimizer_has_skipped_a_step(tmp_path, read_events, device):
-    """As GradScaler has it if a gradient is infinite: from then on it is a step behind."""
+    """As with GradScaler if a gradient is infinite: from then on it is one step behind."""
     model = model_of(device)
     first = torch.optim.SGD(model[0].parameters(), lr=0.1)
     second = torch.optim.SGD(model[2].parameters(), lr=0.1)
@@ -268,7 +268,7 @@ def test_optimizers_inside_of_others_log_once(tmp_path, read_events, device):
 
 
 def test_models_and_writers_that_end_do_not_end_the_step_of_others(tmp_path, read_events, device):
-    """torch goes through its hooks while they are called: none of them may be removed in the meantime."""
+    """torch iterates over its hooks while it calls them: none may be removed in the meantime."""
     model, dies = model_of(device), model_of(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     forgotten = tbq.SummaryWriter(tmp_path / "forgotten")
@@ -429,7 +429,7 @@ def test_ranks(tmp_path, read_events, kind, ranks, want):
 
 
 def test_the_copy_of_a_writer_says_that_it_does_not_watch(tmp_path):
-    """A strategy that spawns pickles the writer of a model; the copy cannot know the copy of the model."""
+    """A spawning strategy pickles the writer of a model; the copy does not know the copy of the model."""
     model = model_of("cpu")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with tbq.SummaryWriter(tmp_path / "plain") as writer:

@@ -1,4 +1,4 @@
-"""Names and numbers of files are keys of seeded hash tables only."""
+"""Names and numbers from files are keys only of seeded hash tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 CORE = Path(__file__).parents[2] / "cpp"
 OWNER = "seeded_hash.hpp"
-# Keys that no file chooses: addresses, and codes that the core gives.
+# Keys that files cannot choose: addresses, and codes that the core assigns.
 _OURS = re.compile(r"std::unordered_(?:map|set)<(?:const \w+\*|int32_t)[,>]")
 _ANY = re.compile(r"std::unordered_(?:map|set)<|std::hash<")
 

@@ -73,7 +73,7 @@ def test_a_command_imports_what_it_needs(
         assert "tbq.query.sql" not in modules
 
 
-#: What later stages each of the other commands needs, and which libraries beside numpy and pyarrow.
+#: The later stages that each of the other commands needs, and libraries besides numpy and pyarrow.
 STAGES = {
     "compat", "dashboard", "diagnosis", "lake", "live", "plot", "results", "rewriting", "server", "tensorboard",
     "write",

@@ -10,7 +10,7 @@ from pathlib import Path
 import tbq
 
 ROOT = Path(tbq.__file__).parent
-#: `found` is the name of a `Found`, the runs that a search gave; elsewhere it says nothing either.
+#: `found` is the name of a `Found`, the runs of a search; for anything else it explains nothing.
 VAGUE = {"made", "mine", "one", "whole"}
 
 

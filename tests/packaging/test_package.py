@@ -1,4 +1,4 @@
-"""What is packaged: one version, typed, a console script, all that a build needs, and nothing of this machine."""
+"""What is packaged: one version, typed, a console script, all that a build needs, and nothing from this machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tracked() -> list[str]:
 
 
 def build(hook: str, folder: Path) -> Path:
-    """Run a hook of the build backend; returns what it made in `folder`."""
+    """Run a hook of the build backend; returns what it created in `folder`."""
     code = f"import scikit_build_core.build as backend; print(backend.{hook}({str(folder)!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     return folder / done.stdout.splitlines()[-1]
@@ -103,7 +103,7 @@ def test_sdist_has_what_a_build_needs_and_no_more(tmp_path: Path) -> None:
 
 
 def test_nothing_of_a_machine_is_in_the_repository() -> None:
-    """No path of somebody's disk, no package index or address of somebody's network."""
+    """No local paths, package indexes or network addresses."""
     machine = re.compile(
         r"(?<![\w.~])/(?:home|root|Users|mnt|opt|work)/\w"  # e.g. a venv
         r"|--(?:extra-)?index-url|--find-links|\b(?:10\.\d+|192\.168|172\.16)\.\d+\.\d+\b"

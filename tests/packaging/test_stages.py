@@ -13,12 +13,12 @@ import tbq
 
 ROOT = Path(tbq.__file__).parent
 
-#: What everything may use.
+#: Modules that everything may use.
 GROUND = (
     "errors", "arguments", "schema", "select", "text", "roles", "limits", "arrays", "progress", "scratch", "problems",
     "storage", "termination", "numbers", "memory",
 )  # fmt: skip
-#: The path of data, the one place that says so. Formats come before tables, since every table can be written.
+#: The path of data; this list is its only definition. Formats come before tables, because every table can be written.
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "live", "plot", "dashboard",
     "diagnosis", "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir",
@@ -43,7 +43,7 @@ def stage_of(module: str) -> str:
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """The modules of tbq that a file imports, wherever the import stands."""
+    """The modules of tbq that a file imports, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, name.name) for name in node.names if name.name.split(".")[0] == "tbq")
@@ -76,7 +76,7 @@ def test_a_stage_imports_only_earlier_stages() -> None:
     assert not wrong, "imports of a later stage"
 
 
-#: What commands import beside `tbq` itself, the ground floor and each other: how to draw, where output goes, and the
+#: What commands import besides `tbq` itself, the ground floor and each other: how to draw, where output goes, and the
 #: words that options take.
 OF_COMMANDS = (
     "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.tensorboard", "tbq.columns.times",
@@ -85,7 +85,7 @@ OF_COMMANDS = (
 
 
 def test_commands_call_what_users_can() -> None:
-    """`tbq.open(…)` and its methods; nothing of the stages below them."""
+    """`tbq.open(…)` and its methods, but not the stages below them."""
     wrong = [
         f"{path.name}, line {line}: {module}"
         for path in MODULES

@@ -1,4 +1,4 @@
-"""The short way of `reduce`, for runs with the same steps, gives what the general way gives, to the last bit."""
+"""The fast path of `reduce`, for runs with the same steps, gives the same as the general path, to the last bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Block size, split size and the number of threads change nothing in the table, on sound and on damaged files."""
+"""Block size, split size and the number of threads change nothing in the table, on valid and on damaged files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sample(seed: int, events: int) -> bytes:
-    """A file with everything in it: both kinds of scalars, large values, sessions, restarts inside a session."""
+    """A file with everything: both kinds of scalars, large values, sessions, restarts inside a session."""
     chance = random.Random(seed)
     payloads = [ef.version()]
     for i in range(events):

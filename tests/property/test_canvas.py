@@ -1,4 +1,4 @@
-"""Every column's least and largest value has a dot, whatever is drawn; a chart is as large as it was asked to be."""
+"""Every column's smallest and largest value has a dot, whatever is drawn; a chart has the requested size."""
 
 from __future__ import annotations
 
@@ -39,16 +39,14 @@ def row(value: float, low: float, high: float, height: int) -> int:
 @given(data=st.data(), cells=st.integers(1, 12), height=st.integers(1, 6))
 def test_every_column_shows_its_least_and_largest_value(data: st.DataObject, cells: int, height: int) -> None:
     curves = data.draw(st.lists(columns(cells * 2), min_size=1, max_size=3))
-    values = np.concatenate([part for each in curves for part in (each.least, each.largest)])
+    values = np.concatenate([part for each in curves for part in (each.min, each.max)])
     low, high = (np.nanmin(values), np.nanmax(values)) if not np.isnan(values).all() else (0.0, 1.0)
     canvas = Canvas(cells, height)
     for owner, each in enumerate(curves):
-        rows = [
-            rows_of(part, low, high, height * 4) for part in (each.first, each.last, each.largest, each.least)
-        ]
+        rows = [rows_of(part, low, high, height * 4) for part in (each.first, each.last, each.max, each.min)]
         canvas.curve(*rows, owner)
     for each in curves:
-        for column, (least, largest) in enumerate(zip(each.least, each.largest, strict=True)):
+        for column, (least, largest) in enumerate(zip(each.min, each.max, strict=True)):
             if not math.isnan(least):
                 assert canvas.dots[row(least, low, high, height * 4), column]
                 assert canvas.dots[row(largest, low, high, height * 4), column]
@@ -59,12 +57,10 @@ def test_every_column_shows_its_least_and_largest_value(data: st.DataObject, cel
 def test_a_curve_has_no_gap(data: st.DataObject, cells: int, height: int) -> None:
     """From its first to its last point there is a dot in each column, and it touches one in the next."""
     each = data.draw(columns(cells * 2))
-    there = np.flatnonzero(~np.isnan(each.least))
+    there = np.flatnonzero(~np.isnan(each.min))
     canvas = Canvas(cells, height)
-    low, high = (np.nanmin(each.least), np.nanmax(each.largest)) if len(there) else (0.0, 1.0)
-    rows = [
-        rows_of(part, low, high, height * 4) for part in (each.first, each.last, each.largest, each.least)
-    ]
+    low, high = (np.nanmin(each.min), np.nanmax(each.max)) if len(there) else (0.0, 1.0)
+    rows = [rows_of(part, low, high, height * 4) for part in (each.first, each.last, each.max, each.min)]
     canvas.curve(*rows)
     if not len(there):
         assert not canvas.dots.any()

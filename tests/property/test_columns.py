@@ -1,4 +1,4 @@
-"""Whichever columns are asked for: they are the same, and only they are made."""
+"""Whichever columns are selected: their contents are the same, and only they are made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from tables import examples
 import tbq
 from tbq import decode
 from tbq.kinds.values import Values, locate
-from tbq.query.dataset import LogDataset
 from tbq.query.scanning import Scan
 from tbq.query.sql import sql
 from tbq.schema import schema
@@ -47,7 +46,7 @@ def tensor(step: int, tag: str, plugin: str, *values: Any, dtype: str = "string"
 
 
 def no_size(step: int) -> bytes:
-    """An image whose size only the JPEG itself knows, far behind its beginning."""
+    """An image whose size is only in the JPEG itself, far after its beginning."""
     return logged(step, "image/bare", ef.bytes_field(4, ef.bytes_field(4, JPEG)))
 
 
@@ -136,21 +135,21 @@ def test_columns_of_a_query_reach_the_reader(log: tbq.LogDir, monkeypatch: pytes
 
     monkeypatch.setattr(Values, "batches", noting)
     query = "select max(width) as w, count(*) as n from images where height = 4 and format = 'png'"
-    assert sql(log._reader, query, on_error="ignore").to_arrow().to_pylist() == [{"w": 3, "n": LARGE}]
+    assert log.sql(query, on_error="ignore").to_arrow().to_pylist() == [{"w": 3, "n": LARGE}]
     assert (
         log.lazy(kind="images").filter(tag="image/v1").select("height").collect()["height"].sum() == 4 * LARGE
     )
-    dataset = LogDataset(log._reader, "images")
+    dataset = log.dataset(kind="images")
     assert dataset.to_table(columns=["format"], filter=pc.field("tag") == "image/v1").num_rows == LARGE
     assert dataset.filter(pc.field("tag") == "image/v1").count_rows() == LARGE
     assert made
     assert all("data" not in columns for columns in made)
-    assert len(sql(log._reader, "select octet_length(data) from images where tag = 'image/v1'")) == LARGE
+    assert len(log.sql("select octet_length(data) from images where tag = 'image/v1'")) == LARGE
     assert "data" in made[-1]
 
 
 def test_rows_do_not_depend_on_columns(tmp_path: Path) -> None:
-    """A damaged value is lost, whatever is asked of it."""
+    """A damaged value is lost, whichever columns are selected."""
     events = [ef.version(), *(ef.image("i", step, PNG, width=3, height=4) for step in range(3))]
     data = bytearray(ef.event_file(events))
     data[-BULK // 2] ^= 1
@@ -179,7 +178,7 @@ def test_a_file_that_changed_is_told_of(tmp_path: Path) -> None:
 def test_any_payload(
     tmp_path_factory: pytest.TempPathFactory, tag: str, at: int, mark: bytes, asked: Any
 ) -> None:
-    """Bytes that are wrong, in records that are sound: the columns say what they say beside all others."""
+    """Wrong bytes in valid records: a column has the same contents as in a read of all columns."""
     event = EVENTS[tag](0)
     wrong = event[: len(event) // 400 * at] + mark + event[len(event) // 400 * at + len(mark) :]
     early = event[: at // 3] + mark + event[at // 3 + len(mark) :]
@@ -235,7 +234,7 @@ def restarted(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
 def test_columns_of_scalars(
     restarted: tbq.LogDir, columns: list[str], restarts: str, tag: Any, steps: Any, threads: int
 ) -> None:
-    """A wall time that is not wanted is not stored; sessions and restarts are what they are without it."""
+    """Wall times that are not selected are not stored; sessions and restarts stay the same without them."""
     want = restarted.scalars(tag=tag, steps=steps, restarts=restarts, on_error="ignore").to_arrow()
     options = decode.DecodeOptions(
         tag=Selection.of(tag),

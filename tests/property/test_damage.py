@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @st.composite
 def logs(draw: Any) -> list[bytes]:
-    """Payloads of a file: scalars of both kinds, several in one event, and large values that nobody asked for."""
+    """Payloads of a file: scalars of both kinds, several in one event, and large values that are not selected."""
     payloads = [ef.version()]
     for step in range(draw(st.integers(1, 12))):
         kind = draw(
@@ -200,7 +200,7 @@ def test_bytes_put_in_lose_what_they_touch(log: Log, data: Any, put: bytes, fold
 @examples(60)
 @given(log=LOGS, data=st.data())
 def test_a_torn_record_does_not_swallow_the_ones_behind_it(log: Log, data: Any, folder: Path) -> None:
-    """A writer died inside a record, and another one went on behind it."""
+    """A writer died inside a record, and another writer continued after it."""
     torn = ef.record(data.draw(st.sampled_from([ef.scalar("loss", 99, 9.0), ef.image("x", 9, bytes(20000))])))
     torn = torn[: data.draw(st.integers(1, len(torn) - 1))]
     place = data.draw(st.integers(0, len(log.payloads) - 1))
@@ -241,7 +241,7 @@ def test_a_sound_record_that_is_no_event_is_told_and_passed(folder: Path) -> Non
 
 
 def test_a_flip_in_a_large_first_event_leaves_its_tags_other_events(folder: Path) -> None:
-    """What a record says of its tag counts only when the record is sound."""
+    """A record's metadata of its tag counts only if the record is valid."""
     image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(9000))))
     number = ef.value("acc", ef.tensor("float32", [1.0]), ef.SCALARS)
     log = Log(

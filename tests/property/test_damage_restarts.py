@@ -1,5 +1,5 @@
-"""Damage meets restarts, large records of every kind, filters, short ways and threads: the rows that are left are those
-of the sound records, whoever reads them and however."""
+"""Damage meets restarts, large records of every kind, filters, fast paths and threads: the remaining rows are those
+of the valid records, however they are read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def held(kind: str, size: int) -> bytes:
 
 @st.composite
 def values(draw: Any) -> bytes:
-    """A Value: a number, or something of any kind and size, with its metadata or without."""
+    """A Value: a number, or a value of any kind and size, with or without metadata."""
     what = draw(st.sampled_from(["loss", "loss", "acc", "v2", "image", "histo", "audio", "tensor", "tensor"]))
     size = draw(st.sampled_from(SIZES))
     if what in ("loss", "acc"):
@@ -66,7 +66,7 @@ def values(draw: Any) -> bytes:
     if what == "audio":
         return ef.value("old/audio", ef.bytes_field(6, ef.bytes_field(4, b"RIFF" + bytes(size))))
     kind = draw(st.sampled_from(list(META)))
-    # One tag may be logged as several kinds; what its first metadata says counts for all of them.
+    # A tag may be logged as several kinds; its first metadata applies to all of them.
     tag = draw(st.sampled_from([kind, kind, kind, "mixed"]))
     meta = META[kind] if draw(st.integers(0, 2)) else b""
     return ef.value(tag, held(kind, size), meta)
@@ -74,7 +74,7 @@ def values(draw: Any) -> bytes:
 
 @st.composite
 def files(draw: Any) -> reference.Files:
-    """A run of one or more files, each of one or more sessions, that begin one after the other or side by side."""
+    """A run of one or more files, each with one or more sessions, which run in sequence or in parallel."""
     made: reference.Files = {}
     wall = 100.0
     for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)):
@@ -113,7 +113,7 @@ def _keys(stream: Any) -> list[tuple[str, int, float]]:
 
 
 def rows_of(result: Any, kind: str) -> list[tuple[str, int, float]]:
-    """Tag, step and wall time of each value; the table itself, with every value loaded, has rows of no others."""
+    """Tag, step and wall time of each value; checks that the loaded table has rows of no other values."""
     if kind == "scalars":
         return _keys(result.scalars(["run"]))
     found = _keys(_core.keys(result, kind, ["run"]))

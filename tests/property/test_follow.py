@@ -1,4 +1,4 @@
-"""Whatever happens to a log directory and whenever it is looked at: a follower has what `tbq.open` gives on the same
+"""Whatever happens to a log directory between polls: a follower has what `tbq.open` returns for the same
 bytes, and so has the sum of its updates without what they retracted."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def rows_of(table: tbq.Table) -> list[tuple[Any, ...]]:
 
 
 class Opened(NamedTuple):
-    """What `tbq.open` gives: rows of tables, and the key of each value that they are made of."""
+    """The results of `tbq.open`: rows of tables, and the key of each value."""
 
     rows: dict[str, list[tuple[Any, ...]]]
     keys: dict[str, Counter[tuple[Any, ...]]]
@@ -96,7 +96,7 @@ class Recorder:
 
 
 class Sum:
-    """What the updates of a follower gave, less what they retracted."""
+    """The rows of a follower's updates, without the retracted ones."""
 
     def __init__(self, follower: tbq.Follower) -> None:
         self._follower = follower
@@ -163,7 +163,7 @@ def test_a_follower_has_what_open_gives(
             if operation == "poll":
                 agree(root, follower, total, selection, most)
                 continue
-            # A bit that turns in bytes that were read is seen if it is all that happened to the file since.
+            # A flipped bit in bytes that were read is noticed only if nothing else happened to the file since.
             alone = isinstance(operation, Simple) and operation.what == "flip"
             if alone:
                 agree(root, follower, total, selection, most)

@@ -1,4 +1,4 @@
-"""Groups for somebody else are the same groups, found in a time that no expression can draw out."""
+"""Groups for untrusted clients are the same groups, found in bounded time for any expression."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PARTS = [
     "$",
     "^",
 ]
-#: What RE2 and Python take in different ways, and names in which it matters.
+#: Expressions that RE2 and Python read differently, and names for which it matters.
 FOREIGN_NAMES = st.lists(
     st.text("ab1_-/[]: :\u00a0\u0085\u1680\x1céßÜ日本٣²Ⅷ\u0301‿…\b", min_size=1, max_size=8),
     min_size=1,

@@ -1,4 +1,4 @@
-"""A log of which nothing is wrong gives no finding, whatever loop, logger and habits it comes from."""
+"""A healthy log gives no finding, whatever loop, logger and habits it comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histograms that come by the short way are those of the general one: any mix of shapes, writers, runs and restarts."""
+"""The fast path for histograms gives the same as the general path: any mix of shapes, writers, runs and restarts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Logged(NamedTuple):
-    """One histogram as it should come back; `buckets` is None where it cannot be read."""
+    """One expected histogram; `buckets` is None if it cannot be read."""
 
     tag: str
     step: int
@@ -151,7 +151,7 @@ def test_columns_are_what_was_logged(
 
 
 def test_a_restart_cuts_columns(tmp_path: Path) -> None:
-    """Long columns, of which the second session takes the end away."""
+    """Long columns whose end the second session drops."""
     chance = random.Random(0)
     paths = []
     kept = []

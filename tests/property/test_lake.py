@@ -1,4 +1,4 @@
-"""Whatever happens to a log directory between syncs: every table of the lake equals that of `tbq.open`."""
+"""Whatever happens to a log directory between syncs: every table of the lake equals the one from `tbq.open`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 
 
 def in_place(operation: Any) -> bool:
-    """Whether bytes change that no sync can know of once the file has grown too."""
+    """Whether bytes change in a way that no sync can notice once the file has grown too."""
     return (isinstance(operation, Simple) and operation.what == "flip") or (
         isinstance(operation, Replace) and operation.in_place
     )
@@ -78,7 +78,7 @@ def test_a_lake_of_a_log_that_grows(
 
 
 def test_tails_are_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What only grew is read from its old end on, also after a restart of the run."""
+    """A run that only grew is read from its old end, also after a restart."""
     import eventfile as ef
 
     decoded: list[tuple[int, int]] = []

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 
 
 def experiment() -> bytes:
-    """Metrics and domains: what an experiment says of its sessions."""
+    """The metrics and domains that an experiment declares."""
     from tensorboard.plugins.hparams import api_pb2
 
     about = api_pb2.Experiment()
@@ -53,7 +53,7 @@ def keras_model(layers: int) -> bytes:
 
 @st.composite
 def described(draw: st.DrawFn) -> bytes:
-    """A tensor of any plugin, whose metadata may come later, or say something else then."""
+    """A tensor of any plugin, whose metadata may come later, or change."""
     kind = draw(st.sampled_from(list(META)))
     tag = draw(st.sampled_from([kind, kind, "mixed"]))
     plugin = {"tensors": "tensor", "others": "my_plugin", "texts": "text"}.get(kind, kind)
@@ -100,7 +100,7 @@ VALUES = st.one_of(
 
 
 class Plain(Event):
-    """An event that may hold something else than a summary."""
+    """An event that may hold something other than a summary."""
 
     def payload(self, wall: float) -> bytes:
         if self.what in ("version", "start", "log", "graph", "summary"):
@@ -153,7 +153,7 @@ def test_later_records_change_earlier_rows(
 
 
 def _told(log: tbq.LogDir) -> Any:
-    """What methods make of several tables: one row per run, and times since each run began."""
+    """Results that combine several tables: one row per run, and times since each run began."""
     try:
         summary = log.summary().to_dicts()
         seconds = log.scan(relative_time=True).read_all().to_pylist()

@@ -1,4 +1,4 @@
-"""Whatever names and numbers a lake has: a filter of another reader gives what it gives on all rows in memory."""
+"""Whatever names and numbers a lake has: a filter in another reader gives the same as on all rows in memory."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Readers:
         self.files = self.delta.file_uris()
 
     def counts(self, column: str, how: str, value: Any) -> dict[str, tuple[int, int]]:
-        """By reader how many rows a filter gives, and how many of the rows in memory pass it."""
+        """For each reader, the number of rows that a filter returns, and of rows in memory that pass it."""
         compare = OPERATORS[how]
         expression, polars = compare(ds.field(column), value), compare(pl.col(column), value)
         passing = self.memory.filter(expression).num_rows
@@ -114,6 +114,7 @@ def test_names_and_numbers(
         shutil.rmtree(folder)
 
 
+@pytest.mark.long
 def test_long_names_of_runs_and_every_table(tmp_path: Path) -> None:
     """Every column of text and numbers of every table, by each of its values; some columns have nulls."""
     log, lake = tmp_path / "log", tmp_path / "lake"

@@ -1,4 +1,4 @@
-"""Values of a lake are those of its log, also where only their order tells them apart: same tag, step and time."""
+"""Values of a lake are those of its log, even if only their order tells them apart: same tag, step and time."""
 
 from __future__ import annotations
 

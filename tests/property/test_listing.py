@@ -1,4 +1,4 @@
-"""Whatever happens to a log directory: what views list of it is what `tbq.open` gives on the same bytes."""
+"""Whatever happens to a log directory: a listing equals what `tbq.open` returns for the same bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bits(*numbers: float) -> bytes:
 
 
 def compare(listing: Listing, root: Path, restarts: Any) -> None:
-    listing.look()
+    listing.poll()
     listed = listing.of_runs(listing.runs())
     found = {
         (run, each.tag): each

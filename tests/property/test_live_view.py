@@ -1,4 +1,4 @@
-"""What screens ask of a follower agrees with its tables: last rows, last values, where sessions took over."""
+"""A follower's answers for screens agree with its tables: last rows, last values, where sessions took over."""
 
 from __future__ import annotations
 

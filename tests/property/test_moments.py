@@ -1,4 +1,4 @@
-"""Statistics of some runs merged with those of others are the statistics of all of them."""
+"""Merging the statistics of two groups of runs gives the statistics of all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever runs and tags are called: no two become one, every path tells the same, what is shown can be selected by."""
+"""Whatever runs and tags are called: no two become one, every path agrees, and shown names can be used to select."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_columns_are_distinct_and_tell_their_tag(names: list[bytes]) -> None:
     st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["tag.", ".text", "hparam."])), max_size=20)
 )
 def test_qualified_names_never_collide(wanted: list[tuple[str, str]]) -> None:
-    names = distinct(wanted, taken=("a",))
+    names = distinct(wanted, reserved=("a",))
     assert len({*names, "a"}) == len(names) + 1
 
 
@@ -231,7 +231,7 @@ def check_files(log: tbq.LogDir, rows: Rows, folder: Path) -> None:
     agree({(row["run"], row["tag"], row["step"]): float(row["value"]) for row in lines}, rows)
     table.write(target("npz"))
     with np.load(folder / "out.npz") as held:
-        # NumPy's strings end where zeros begin that are nothing but the end.
+        # NumPy drops zeros at the end of strings.
         found = dict(
             zip(zip(held["run"], held["tag"], held["step"], strict=True), held["value"], strict=True)
         )
@@ -273,7 +273,7 @@ def check_database(
 
 
 def check_rewrite(folder: Path, log: dict[bytes, dict[bytes, dict[int, float]]]) -> None:
-    """Byte for byte, into directories and under tags that are called as they were."""
+    """Byte for byte, into directories and under tags of the same names."""
     if not all(tag for tags in log.values() for tag in tags):
         return
     shutil.rmtree(folder / "new", ignore_errors=True)

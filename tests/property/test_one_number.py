@@ -59,7 +59,7 @@ def tensors(draw: Any) -> bytes:
 
 
 def by_tensorboard(proto: bytes) -> float | None:
-    """What TensorBoard makes of it; None if it does not."""
+    """The number that TensorBoard decodes; None if it cannot."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Curves reduced to pixels: whatever the values, each column keeps its first, last, least and largest."""
+"""Curves reduced to pixels: whatever the values, each column keeps its first, last, smallest and largest."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_rows_that_are_kept_have_all_extremes_and_gaps(
     assert (np.diff(rows) > 0).all()
     for part in zip(columns_of(at, y, width), columns_of(at[rows], y[rows], width), strict=True):
         np.testing.assert_array_equal(*part)
-    # A gap is where it was: between two rows that are kept lies a value that is not finite only if one is kept too.
+    # Gaps stay in place: if a non-finite value lies between two kept rows, one such value is kept too.
     broken = ~np.isfinite(y)
     for left, right in zip(rows, rows[1:], strict=False):
         if broken[left + 1 : right].any():

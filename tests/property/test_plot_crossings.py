@@ -1,4 +1,4 @@
-"""Options of a chart in every combination: what is drawn equals a computation of its own, row by row in Python."""
+"""Options of a chart in every combination: the drawing equals an independent computation, row by row in Python."""
 
 from __future__ import annotations
 

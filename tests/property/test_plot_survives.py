@@ -1,4 +1,4 @@
-"""Any table with any options is drawn, or refused in our words: no error and no warning of matplotlib or NumPy, and no
+"""Any table with any options is drawn, or refused by tbq: no error or warning of matplotlib or NumPy, and no
 line in a terminal that is too wide."""
 
 from __future__ import annotations

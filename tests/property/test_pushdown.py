@@ -18,9 +18,7 @@ from tables import examples
 import tbq
 from tbq.query import scanning as reading
 from tbq.query.dataset import LogDataset
-from tbq.query.lazy import lazy
 from tbq.query.scanning import Scan, Scanning
-from tbq.query.sql import sql
 from tbq.schema import schema
 
 RUNS = ["a", "b/1", "b/2"]
@@ -136,9 +134,7 @@ def plain(table: pa.Table) -> list[tuple[Any, ...]]:
 def test_sql(log: tbq.LogDir, everything: pa.Table, tree: Any) -> None:
     where = as_sql(tree)
     got = (
-        sql(log._reader, f"select * from scalars where {where}", on_error="raise").to_arrow()
-        if _quiet(tree)
-        else None
+        log.sql(f"select * from scalars where {where}", on_error="raise").to_arrow() if _quiet(tree) else None
     )
     with duckdb.connect() as straight:
         straight.register("everything", everything)
@@ -154,14 +150,14 @@ def test_limits(log: tbq.LogDir, everything: pa.Table, tree: Any, count: int, si
         return
     passing = plain(everything.filter(as_arrow(tree)))
     with patch.object(reading, "FIRST_BYTES", size), patch.object(reading, "GROUP_BYTES", size):
-        got = plain(sql(log._reader, f"select * from scalars where {as_sql(tree)} limit {count}").to_arrow())
-        frame = lazy(log._reader).filter(as_polars(tree)).head(count).collect()
+        got = plain(log.sql(f"select * from scalars where {as_sql(tree)} limit {count}").to_arrow())
+        frame = log.lazy().filter(as_polars(tree)).head(count).collect()
     assert len(got) == frame.height == min(count, len(passing))
     assert set(got) <= set(passing)
 
 
 def _quiet(tree: Any) -> bool:
-    """Leave out what is told of as a name that is nowhere: warnings are errors here, and tested elsewhere."""
+    """Ignore warnings about names that do not exist: warnings are errors here, and tested elsewhere."""
     if tree[0] in ("and", "or", "not"):
         return all(_quiet(each) for each in tree[1:] if each is not None)
     texts = [tree[2]] if isinstance(tree[2], str) else tree[2] if isinstance(tree[2], list) else []
@@ -186,7 +182,7 @@ def test_dataset(log: tbq.LogDir, everything: pa.Table, tree: Any) -> None:
 @given(trees, st.sampled_from([None, ["value"], ["tag", "run"]]))
 def test_lazy_frame(log: tbq.LogDir, everything: pa.Table, tree: Any, wanted: list[str] | None) -> None:
     where = as_polars(tree)
-    frame = lazy(log._reader).filter(where)
+    frame = log.lazy().filter(where)
     straight = pl.from_arrow(everything).filter(where)  # type: ignore[union-attr]
     if wanted is not None:
         frame, straight = frame.select(wanted), straight.select(wanted)

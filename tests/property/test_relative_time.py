@@ -34,7 +34,7 @@ def runs(draw: st.DrawFn) -> dict[str, list[tuple[float | None, Points]]]:
 
 
 def write(root: Path, made: dict[str, list[tuple[float | None, Points]]]) -> dict[str, float]:
-    """The log; gives when each run began, as it is defined: at its earliest wall time."""
+    """Write the log; returns when each run began, by definition its earliest wall time."""
     shutil.rmtree(root, ignore_errors=True)
     began = {}
     for run, files in made.items():
@@ -59,7 +59,7 @@ def test_it_does_not_move_with_the_selection(
     try:
         table = log.scalars(tag=tag, steps=steps, restarts="keep")
     except tbq.TbqError:
-        return  # nobody logged that tag
+        return  # that tag was not logged
     arrow = table.to_arrow()
     walls = list(zip(arrow["run"].to_pylist(), arrow["wall_time"].to_pylist(), strict=True))
     want = [wall - began[run] for run, wall in walls]
@@ -89,7 +89,7 @@ LARGE = {
     "small": lambda at: ef.image("small", 0, b"x", wall=at),
     "large": lambda at: ef.image("large", 0, bytes(5000), wall=at),
     "told": lambda at: ef.tensor_images("told", 0, bytes(5000), wall=at),
-    "untold": lambda at: ef.event(  # of a tag whose plugin only another event says
+    "untold": lambda at: ef.event(  # of a tag whose plugin is only in another event
         ef.summary(ef.value("told", ef.tensor("string", [b"1", b"1", bytes(5000)], dims=(3,)))), wall=at
     ),
 }
@@ -116,7 +116,7 @@ def test_a_large_record_that_is_passed_over_may_be_the_oldest(
     tag: str | None,
     kind: str,
 ) -> None:
-    """When a run began depends on its sound records alone, and neither that nor its damage on threads."""
+    """The start of a run depends only on its valid records; neither it nor the damage depends on threads."""
     made = [ef.version(None if header is None else ef.WALL + header)]
     made += [LARGE[what](ef.WALL + at) for what, at, _ in events]
     records = [bytearray(ef.record(payload)) for payload in made]

@@ -1,13 +1,14 @@
-"""Whatever happens to the objects of a bucket: readers and followers have what `tbq.open` gives on a directory with the
+"""Whatever happens to the objects of a bucket: readers and followers have the rows of a directory with the
 same bytes, and fetch nothing twice; also if servers fail for single objects, once they answer again."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import shutil
-import struct
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from buckets import Bucket, Request, S3Server
 from hypothesis import given
 from hypothesis import strategies as st
+from lakes import exact_rows
 from livelog import OPERATIONS, LiveLog, New
 from tables import examples
 from webserver import Asked, Web, scripted
@@ -30,17 +32,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 _numbers = itertools.count()
 
 
-def exact(value: Any) -> Any:
-    """A value of a table that equals itself, also if it is NaN."""
-    if isinstance(value, float):
-        return struct.pack("<d", value)
-    return tuple(map(exact, value)) if isinstance(value, list) else value
-
-
-def rows_of(table: tbq.Table) -> list[tuple[Any, ...]]:
-    return [tuple(exact(value) for value in row.values()) for row in table.to_arrow().to_pylist()]
-
-
 def opened(path: Any) -> dict[str, list[tuple[Any, ...]]]:
     """Every table; without rows if there is nothing to open."""
     try:
@@ -50,10 +41,23 @@ def opened(path: Any) -> dict[str, list[tuple[Any, ...]]]:
     tables = {}
     for kind in KINDS:
         try:
-            tables[kind] = rows_of(log.table(kind, on_error="ignore"))
+            tables[kind] = exact_rows(log.table(kind, on_error="ignore").to_arrow())
         except TbqError:
             tables[kind] = []
     return tables
+
+
+@contextlib.contextmanager
+def fresh(folder: Path, server: S3Server) -> Iterator[tuple[Bucket, pytest.MonkeyPatch]]:
+    """An empty bucket with an empty cache; what is patched is as before afterwards."""
+    for each in ("log", "cache"):
+        shutil.rmtree(folder / each, ignore_errors=True)
+    bucket = server.bucket(f"property-{next(_numbers)}")
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in bucket.storage.items():
+            patched.setenv(name.upper(), value)
+        patched.setenv("TBQ_CACHE", str(folder / "cache"))
+        yield bucket, patched
 
 
 class Synced:
@@ -98,14 +102,8 @@ def test_a_bucket_is_read_as_a_directory(
     folder: Path,
     s3_server: S3Server,
 ) -> None:
-    root, cache = folder / "log", folder / "cache"
-    for each in (root, cache):
-        shutil.rmtree(each, ignore_errors=True)
-    bucket = s3_server.bucket(f"property-{next(_numbers)}")
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in bucket.storage.items():
-            patched.setenv(name.upper(), value)
-        patched.setenv("TBQ_CACHE", str(cache))
+    root = folder / "log"
+    with fresh(folder, s3_server) as (bucket, patched):
         patched.setenv("TBQ_CACHE_SIZE", limit)
         patched.setattr(mirror, "_SETTLED", settled)
         patched.setattr(fetch, "PIECE", piece)
@@ -120,7 +118,7 @@ def test_a_bucket_is_read_as_a_directory(
                     pass
                 want = opened(root)
                 for kind in KINDS:
-                    assert rows_of(follower.table(kind)) == want[kind], kind
+                    assert exact_rows(follower.table(kind).to_arrow()) == want[kind], kind
                 bucket.requests.clear()
                 assert not follower.poll()
                 # If nothing is listed, there may be an object of that very name.
@@ -134,12 +132,12 @@ def test_a_bucket_is_read_as_a_directory(
                     continue
                 log.apply(operation)
             agree()
-            kept = [path.stat().st_size for path in (cache / "objects").rglob("*.events")]
+            kept = [path.stat().st_size for path in (folder / "cache" / "objects").rglob("*.events")]
             assert sum(kept) <= tbq.limits.size_of(os.environ["TBQ_CACHE_SIZE"])
 
 
 STATUSES = ["403 Forbidden", "404 Not Found", "500 Oops", "400 Bad Request", "503 Slow Down"]
-#: for each look, which of the requests for objects fail, and how
+#: for each check, which requests for objects fail, and how
 FAULTS = st.lists(
     st.none() | st.tuples(st.integers(0, 3), st.sampled_from(STATUSES)), min_size=3, max_size=12
 )
@@ -155,14 +153,8 @@ FAULTS = st.lists(
 def test_a_bucket_of_which_objects_fail(
     operations: list[Any], faults: list[Any], restarts: Any, folder: Path, s3_server: S3Server
 ) -> None:
-    root, cache = folder / "log", folder / "cache"
-    for each in (root, cache):
-        shutil.rmtree(each, ignore_errors=True)
-    bucket = s3_server.bucket(f"faults-{next(_numbers)}")
-    with pytest.MonkeyPatch.context() as patched:
-        for name, value in bucket.storage.items():
-            patched.setenv(name.upper(), value)
-        patched.setenv("TBQ_CACHE", str(cache))
+    root = folder / "log"
+    with fresh(folder, s3_server) as (bucket, patched):
         patched.setattr(store, "_retries", lambda patient: {"max_retries": 0})
         store._connect.cache_clear()
         log, synced = LiveLog(root), Synced(bucket, root)
@@ -208,10 +200,10 @@ def test_a_bucket_of_which_objects_fail(
                 want: list[Any] = []
                 if local is not None:
                     try:
-                        want = rows_of(local.table(kind, on_error="ignore", restarts=restarts))
+                        want = exact_rows(local.table(kind, on_error="ignore", restarts=restarts).to_arrow())
                     except tbq.TbqError:
                         want = []
-                assert rows_of(follower.table(kind)) == want, kind
+                assert exact_rows(follower.table(kind).to_arrow()) == want, kind
             assert opened(bucket.url("log")) == opened(root)
         store._connect.cache_clear()
 
@@ -281,6 +273,6 @@ def test_a_web_server_of_which_files_fail(
             follower.poll()
             want = opened(root)
             for kind in KINDS:
-                assert rows_of(follower.table(kind)) == want[kind], kind
+                assert exact_rows(follower.table(kind).to_arrow()) == want[kind], kind
             assert opened(f"{web.url}/log") == want
         store._connect.cache_clear()

@@ -104,7 +104,7 @@ def test_a_split_run_has_the_same_rows(
 def test_counting_a_selection_counts_what_reading_it_gives(
     policy: str, files: reference.Files, tag: str, span: list[int], folder: Path
 ) -> None:
-    """Whatever restarts left of other tags, or of other steps."""
+    """Independent of what restarts left of other tags or steps."""
     paths = write(files, folder)
     read = [row for row in reference.scalars(files, policy) if row.tag == tag]
     chosen = decode(paths, restarts=policy, kinds=[], count=True, select=lambda name: name == tag).result

@@ -1,4 +1,4 @@
-"""Properties of weights: any shape, any type, any block size gives what NumPy gives."""
+"""Properties of weights: any shape, type and block size gives the same as NumPy."""
 
 import csv
 import io

@@ -89,7 +89,7 @@ damages = st.lists(
 def apply(
     data: bytes, records: list[bytes], damage: list[tuple[str, float, int, int]]
 ) -> tuple[bytes, set[int]]:
-    """The damaged file, and the records that were hit. Damage is done from the end on, so that places stay true."""
+    """The damaged file, and the records that were hit. Damage is applied from the end, so that offsets stay valid."""
     ends = list(accumulate(map(len, records)))
     starts = [0, *ends[:-1]]
     hit: set[int] = set()
@@ -131,7 +131,7 @@ def test_repair_saves_every_undamaged_record(folder: Path, records: list[bytes],
     assert source.read_bytes() == data
     (file,) = (root / "new").iterdir()
     read = stub_read(file)
-    # What was hit may still be whole (zeros over zeros); nothing else may be there, and nothing may be missing.
+    # A hit record may still be intact (zeros over zeros); there must be nothing else, and nothing may be missing.
     left = iter(read)
     assert all(any(payload == other for other in left) for payload in want), (len(want), len(read))
     added = [payload for payload in read if payload not in {record[12:-4] for record in records}]
@@ -254,7 +254,7 @@ def times_of(root: Path) -> list[tuple[float, float]]:
 def test_what_is_dropped_does_not_move_sessions(
     folder: Path, sessions: list[tuple[bool, float, list[str]]], edit: dict[str, Any]
 ) -> None:
-    """When each began and ended says whether one came after the other, or they ran side by side."""
+    """The start and end of each session tell whether they ran in sequence or in parallel."""
     import warnings
 
     root = folder / str(next(_fresh))

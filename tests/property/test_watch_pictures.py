@@ -1,4 +1,4 @@
-"""Images and histograms of any content are drawn in the room there is, or in words."""
+"""Images and histograms of any content fit into the available space, or are described in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that refuses, takes a part, goes away and heals, in any order: what is not in the files is counted as lost."""
+"""A disk that refuses, accepts a part, disappears and recovers, in any order: lost events are counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tbq.write import file
 
 REFUSALS = [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.ESTALE]
 
-# What the next calls of `os.write` do: take everything, take so many bytes, or refuse.
+# What the next calls of `os.write` do: accept everything, accept this many bytes, or refuse.
 WRITES = st.lists(
     st.one_of(st.just(None), st.integers(1, 200), st.sampled_from([-number for number in REFUSALS])),
     max_size=40,

@@ -1,4 +1,4 @@
-"""What others do to an event file while it is written (cut, delete, replace, add to) costs only what they took."""
+"""Interference with an event file while it is written (cut, delete, replace, append) loses only what was removed."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_log_that_is_cut_inside_a_record_goes_on_in_a_new_file(tmp_path, read_
         cut = first.read_bytes()
         for step in range(100, 200):
             writer.add_scalar("x", 1.0, step)
-    assert first.read_bytes() == cut  # what others left is not changed
+    assert first.read_bytes() == cut  # files of other programs are not changed
     assert [event.step for event in read_events(writer.path)[1:]] == list(range(100, 200))
     assert "was truncated to 1000 bytes while it was being written; continuing in a new file" in caplog.text
 

@@ -1,4 +1,4 @@
-"""Whatever is logged is read back, equal and in order; whatever is binned is binned as NumPy does."""
+"""Everything that is logged is read back, equal and in order; histograms have the same bins as NumPy's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""What the page is told of a log: each number is that of the tables."""
+"""The answers to the page: each number equals that of the tables."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from served import Asked, unpack
 import tbq
 from tbq.table.smooth import ema
 
-# What a log says of its restarts, and groups of runs without one, is no news here.
+# Warnings about restarts, and about runs without a group, are tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 
 
@@ -154,7 +156,9 @@ def test_a_filter_by_tags_that_differ_by_case_alone(tmp_path: Path) -> None:
     made = Asked(tmp_path)
     assert made.json("filter", where="loss > 0")["ids"] == [0]
     assert made.json("filter", where="Loss > 0")["ids"] == []
-    assert "cannot tell Loss and loss" in made.json("filter", 400, where="loss > 0 and Loss < 0")["error"]
+    assert (
+        "cannot distinguish Loss and loss" in made.json("filter", 400, where="loss > 0 and Loss < 0")["error"]
+    )
     made.log.close()
 
 
@@ -168,7 +172,7 @@ def test_nearest_points_are_exact(asked: Asked, log: tbq.LogDir) -> None:
     assert point["smoothed"] == ema(points.values.tolist(), 0.5)[place]
 
 
-def test_csv_of_points_and_of_runs(asked: Asked, log: tbq.LogDir) -> None:
+def test_csv_of_points(asked: Asked, log: tbq.LogDir) -> None:
     given = asked.answer("points", tag="val/loss", runs=asked.id("diverged"))
     assert given.headers["Content-Disposition"] == 'attachment; filename="val_loss.csv"'
     lines = given.body.decode().splitlines()
@@ -177,6 +181,13 @@ def test_csv_of_points_and_of_runs(asked: Asked, log: tbq.LogDir) -> None:
     assert lines[-1].endswith(",nan")
     text = asked.answer("summary.csv", columns='[["val/loss","min"]]').body.decode()
     assert text.splitlines()[0].endswith("hparam.seed,val/loss.min")
+    order = [asked.id("lr=0.1/seed=1"), asked.id("lr=0.1/seed=0")]
+    text = asked.answer("summary.csv", runs=f"{order[0]},{order[1]}", group="hparam.lr").body.decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["run"], row["group"]) for row in rows] == [
+        ("lr=0.1/seed=1", "lr=0.1"),
+        ("lr=0.1/seed=0", "lr=0.1"),
+    ]
 
 
 def test_media(asked: Asked, log: tbq.LogDir) -> None:
@@ -274,15 +285,15 @@ def test_many_curves_are_packed(tmp_path: Path) -> None:
         assert "packed" in facts
         pairs = [(made.log.name_of(each["id"]), "loss") for each in facts["series"]]
         exact = made.log.view.curves(pairs, width=3000)
-        plain = {"first": exact.first, "last": exact.last, "min": exact.least, "max": exact.largest}
-        shown = np.isfinite(exact.least)
-        span = np.nan_to_num(exact.largest - exact.least)
+        plain = {"first": exact.first, "last": exact.last, "min": exact.min, "max": exact.max}
+        shown = np.isfinite(exact.min)
+        span = np.nan_to_num(exact.max - exact.min)
         for name, values in plain.items():
             got = unpacked[name].reshape(values.shape)
             assert np.array_equal(~np.isnan(got), shown)
             coarse = span / 15 if name in ("first", "last") else 0
             if log:
-                positive = shown & (exact.least > 0)
+                positive = shown & (exact.min > 0)
                 ratio = np.abs(np.log10(got[positive]) - np.log10(values[positive]))
                 assert ratio.max() < (0.005 if name in ("min", "max") else np.inf)
                 assert np.array_equal(got[shown] > 0, values[shown] > 0)
@@ -292,7 +303,7 @@ def test_many_curves_are_packed(tmp_path: Path) -> None:
 
 
 def test_no_run_at_all(asked: Asked) -> None:
-    """Who hides every run asks for none; nothing would be all."""
+    """Hiding every run selects no run; an empty selection would mean all."""
     header, columns = asked.frame("curves", tag="val/loss", runs="-", width=50)
     assert header["series"] == [] and not len(columns["first"])
     header, _ = asked.frame("curves", tag="val/loss", runs="-", group="hparam.lr", x="tag:lr", log="x")

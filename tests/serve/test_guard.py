@@ -1,4 +1,4 @@
-"""Headers as browsers, proxies and other applications of this machine send them: read as far as they concern us."""
+"""Headers as browsers, proxies and other applications on this machine send them."""
 
 from __future__ import annotations
 

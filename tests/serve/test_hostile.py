@@ -1,4 +1,4 @@
-"""Whatever a browser asks and whatever a log holds: an answer that is data or a clear error, and nothing leaks."""
+"""Whatever a browser requests and a log contains: the answer is data or a clear error, and nothing leaks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Asked:
 
 
 def checked(asked: Asked, path: str, **params: Any) -> Any:
-    """The answer, which is valid JSON or a valid frame whatever it is."""
+    """The answer, which must be valid JSON or a valid frame."""
     reply = asked.answer(path, **params)
     assert reply.status in (200, 400, 404, 413, 429)
     root = str(asked.log.follower.discovery.paths[0])
@@ -97,7 +97,7 @@ def test_odd_names_and_values_are_valid_answers(odd: Asked) -> None:
     checked(odd, "metrics", columns=json.dumps([[tag, stat] for tag in tags for stat in stats][:900]))
     checked(odd, "hparams")
     checked(odd, "health", wait=1)
-    body = checked(odd, "summary.csv", columns='[["shared","min"]]').decode()
+    body = checked(odd, "points", tag="shared").decode()
     assert "\n=1+1" not in body  # a spreadsheet would run it
     quoted = NAMES[1].replace('"', '""')
     checked(odd, "filter", where=f'"{quoted}" > 1 or "hparam.{quoted}" is null')
@@ -207,10 +207,9 @@ def test_json_is_valid_whatever_the_value() -> None:
 def test_numbers_and_names_that_python_cannot_hold(odd: Asked) -> None:
     for runs in ("9" * 5000, "0-" + "9" * 5000, "9" * 5000 + "-1"):
         assert odd.answer("curves", tag="shared", runs=runs).status == 400
-    for path in ("metrics", "summary.csv"):
-        reply = odd.answer(path, columns='[["\\ud800","last"]]')
-        assert reply.status == 400, "not a text"
-        assert strict(reply.body)["error"]
+    reply = odd.answer("metrics", columns='[["\\ud800","last"]]')
+    assert reply.status == 400, "not a text"
+    assert strict(reply.body)["error"]
 
 
 @pytest.mark.parametrize(
@@ -272,7 +271,7 @@ SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>a
     ],
 )
 def test_images_that_may_run_something(tmp_path: Path, data: bytes, kind: str) -> None:
-    """SVG is shown, in a sandbox of its own; what browsers would read as a page is a file to keep."""
+    """SVG is shown, in a sandbox; anything that a browser would render as a page is a download."""
     image = ef.bytes_field(
         4, ef.int_field(1, 9) + ef.int_field(2, 9) + ef.int_field(3, 3) + ef.bytes_field(4, data)
     )

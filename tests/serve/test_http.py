@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import importlib
 import posixpath
 import re
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -245,24 +242,6 @@ def test_a_query_that_runs_for_ever_is_stopped(client: TestClient, monkeypatch: 
     assert reply.status_code == 400
 
 
-def test_a_query_that_nobody_waits_for_is_stopped(asked: Asked) -> None:
-    run_query(asked.log, "select 1", 10, Job())  # its process is there
-    job = Job(60)
-    ended = threading.Event()
-
-    def ask() -> None:
-        with pytest.raises(Exception, match=r"(?i)interrupt"):
-            run_query(asked.log, "select count(*) from range(100000000000000) a, range(1000000) b", 10, job)
-        ended.set()
-
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    time.sleep(0.2)
-    job.give_up()
-    assert ended.wait(20)
-    thread.join(20)
-
-
 def test_queries_wait_for_each_other(asked: Asked) -> None:
     slots = asked.log.workers._slots
     taken = list(iter(lambda: slots.acquire(blocking=False), False))
@@ -273,15 +252,8 @@ def test_queries_wait_for_each_other(asked: Asked) -> None:
         slots.release(len(taken))
 
 
-def test_packed_curves_travel_small(asked: Asked) -> None:
-    given = asked.answer("curves", tag="train/loss", width=4096, smooth=0)
-    small = given.squeezed
-    if "packed" in unframed(given.body)[0]:
-        assert small is not None and gzip.decompress(small) == given.body
-
-
 def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The query would take years, and the watchdog lets it: this ends since the browser has gone."""
+    """The query would take years, and the watchdog allows it: it ends because the browser disconnects."""
     monkeypatch.setattr(importlib.import_module("tbq.server.http.app"), "Job", lambda: Job(3600))
     app = make_app(asked.log, Guard("127.0.0.1", None))
     body = b'{"query": "select count(*) from range(100000000000000) a, range(1000000) b"}'
@@ -294,14 +266,16 @@ def test_a_closed_page_stops_its_query(asked: Asked, monkeypatch: pytest.MonkeyP
     async def receive() -> Any:
         if messages:
             return messages.pop()
-        await asyncio.sleep(0.3)
+        async with asyncio.timeout(60):
+            while not asked.log.workers.busy:
+                await asyncio.sleep(0.01)
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
         sent.append(message)
 
     asyncio.run(app(scope, receive, send))
-    assert sent[0]["status"] == 400 and b"nterrupt" in sent[1]["body"]
+    assert sent[0]["status"] == 400 and not asked.log.workers.busy
 
 
 def test_the_page_names_every_module_at_once(client: TestClient) -> None:

@@ -1,4 +1,4 @@
-"""A page that is open while the log changes: restarts, runs that go and come back, errors of the disk, many readers."""
+"""A page that is open while the log changes: restarts, runs that disappear and return, disk errors, many readers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from served import Asked
 import tbq
 from tbq.server.live_log import Change, LiveLog
 
-# Writers that begin where others were.
+# Writers that begin at steps that already exist.
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 
 
@@ -26,10 +26,16 @@ def write(path: Path, values: list[float], first: int = 0, tag: str = "loss") ->
             writer.add_scalar(tag, value, step)
 
 
+def until(true: Any, seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def looked(asked: Asked) -> None:
     """Poll until what is on the disk now has been read."""
-    while asked.log.poll().left:
-        pass
+    until(lambda: not asked.log.poll().left)
 
 
 def values(asked: Asked, run: str, tag: str = "loss") -> list[float]:
@@ -61,7 +67,8 @@ def test_a_restart_takes_points_back(tmp_path: Path) -> None:
     asked = Asked(tmp_path)
     before = asked.json("state")["version"]
     assert values(asked, "a") == [1, 2, 3, 4]
-    time.sleep(1.1)  # a session is known by the second of its start
+    second = int(time.time())
+    until(lambda: int(time.time()) > second)  # the name of a file has the second of its start
     write(tmp_path / "a", [9.0], first=2)
     looked(asked)
     assert values(asked, "a") == [1, 2, 9]
@@ -82,7 +89,7 @@ def test_a_run_that_disappears_and_comes_back_has_its_number(tmp_path: Path) -> 
     looked(asked)
     assert [run["name"] for run in asked.json("runs")["runs"]] == ["a", "c"]
     assert asked.json("nearest", tag="loss", x=0, runs=numbers["b"])["points"] == []
-    assert "not there" in asked.json("image", 404, run=numbers["b"], tag="x")["error"]
+    assert "does not exist" in asked.json("image", 404, run=numbers["b"], tag="x")["error"]
     header, _ = asked.frame("curves", tag="loss", runs="0-2", width=5)
     assert {each["id"] for each in header["series"]} == {numbers["a"], numbers["c"]}
     write(tmp_path / "d", [4.0])
@@ -171,13 +178,6 @@ def test_what_a_look_found_is_shown_though_the_rest_of_it_failed(
     log.close()
 
 
-def until(true: Any, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.mark.long
 def test_many_ask_while_the_log_grows(tmp_path: Path) -> None:
     log = LiveLog(tmp_path, interval=0.01)
@@ -207,8 +207,9 @@ def test_many_ask_while_the_log_grows(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for number in range(60):
+        version = log.version
         write(tmp_path / f"run{number % 7}", [1.0] * 20, first=number)
-        time.sleep(0.02)
+        until(lambda: log.version > version or wrong)  # noqa: B023 - called at once
         if number % 9 == 8:
             shutil.rmtree(tmp_path / f"run{number % 7}")
     done.set()

@@ -60,7 +60,7 @@ def test_what_is_unpacked_is_what_was_packed(case: str, log: bool, tmp_path: Pat
     least, largest = (_axis(plain[name][there], log) for name in ("min", "max"))
     everything = np.concatenate([least, largest])
     everything = everything[np.isfinite(everything)]
-    # Of those who look at all values, and of those who leave 1 % at either end out.
+    # With all values, and without 1 % at either end.
     low, high = np.quantile(everything, [0.01, 0.99]) if len(everything) else (0.0, 0.0)
     for name, exact in plain.items():
         got = unpacked[name].astype(np.float64).reshape(_SHAPE)

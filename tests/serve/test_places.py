@@ -1,4 +1,4 @@
-"""Where a log lies is told to nobody, wherever the home is; and no other path is changed by that."""
+"""The location of a log is never revealed, wherever the home directory is; other paths are not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tbq serve` as a program: its address, its port, its end; pages that come and go."""
+"""`tbq serve` as a program: its address, its port, its end; pages that open and close."""
 
 from __future__ import annotations
 
@@ -117,7 +117,6 @@ def test_twenty_pages_and_some_that_break_off(serve: Serve, demo: Path) -> None:
     for thread in threads:
         thread.join(120)
     assert not wrong, wrong[:1]
-    time.sleep(0.2)
     assert json.loads(server.get("api/state"))["runs"] == 9
     assert server.words == []
 

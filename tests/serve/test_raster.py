@@ -1,4 +1,4 @@
-"""Many curves in one image: what is in front is drawn first, and the picture is the one of the usual order."""
+"""Many curves in one image: curves in front are drawn first, with the same picture as in the usual order."""
 
 from __future__ import annotations
 

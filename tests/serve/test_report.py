@@ -203,5 +203,5 @@ def test_a_text_that_cannot_be_read_any_more_is_left_out(tmp_path: Path) -> None
     embedded = Embedded(log)
     embedded.texts()
     log.close()
-    assert embedded.left_out == ["1 texts, for a small file or since they cannot be read"]
+    assert embedded.left_out == ["1 texts, because they are unreadable or to keep the file small"]
     assert any("b" * 1000 in block for block in embedded.blocks)

@@ -6,9 +6,12 @@ import fnmatch
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,101 +19,47 @@ from hypothesis import strategies as st
 from served import Asked
 
 import tbq
+from tbq.dashboard.runs import SIGNS
+from tbq.dashboard.runs import UNREAD as NOT_READ
+from tbq.diagnosis.finding import SEVERITIES
+from tbq.live.states import SHAPES, STATES, UNREAD
+from tbq.numbers import compact, duration, number, sized
+from tbq.plot.options import BANDS as PLOT_BANDS
+from tbq.query.moments import BANDS
 from tbq.roles import best_of, better, role, split
-from tbq.text import natural
+from tbq.select import name_filter
+from tbq.text import counted, natural
 
 RULES = Path(__file__).parents[1] / "fixtures" / "rules"
 ORDER: dict[str, list[str]] = json.loads((RULES / "order.json").read_text("utf-8"))
+FILTERS: dict[str, Any] = json.loads((RULES / "filters.json").read_text("utf-8"))
+NUMBERS: dict[str, list[tuple[Any, str]]] = json.loads((RULES / "numbers.json").read_text("utf-8"))
 TAGS: dict[str, list[str | None]] = json.loads((RULES / "tags.json").read_text("utf-8"))
 
 
-@pytest.fixture(scope="module")
-def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page's modules, as node takes them."""
-    folder = tmp_path_factory.mktemp("page")
-    shutil.copytree(Path(tbq.__file__).parent / "server" / "static", folder / "static")
-    (folder / "package.json").write_text('{"type": "module"}')
-    return folder / "static"
-
-
-def node_test(modules: Path, cases: Path, name: str = "order.test.mjs") -> None:
+def test_the_page_has_the_same_rules(tmp_path: Path) -> None:
+    """The unit tests of the page's modules, which read the same tables, and random cases that Python decides."""
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not there: the page's modules are not tested")
-    script = Path(__file__).with_name(name)
-    environment = {**os.environ, "TBQ_STATIC": str(modules), "TBQ_CASES": str(cases)}
+        pytest.skip("there is no node: the page's modules are not tested")
+    cases = {"order.json": random_order(), "filters.json": random_filters(), "numbers.json": random_numbers()}
+    for name, table in cases.items():
+        (tmp_path / name).write_text(json.dumps(table), "utf-8")
+    scripts = sorted((Path(__file__).parents[1] / "page").glob("*.test.mjs"))
     ended = subprocess.run(
-        [node, "--test", str(script)], env=environment, capture_output=True, text=True, check=False
-    )
-    assert ended.returncode == 0, ended.stdout[-4000:]
-    counts = dict(
-        line.removeprefix("# ").split(" ", 1) for line in ended.stdout.splitlines() if "# " in line[:2]
-    )
-    assert int(counts["pass"]) == len(json.loads(cases.read_text("utf-8")))
+        [node, "--test", *map(str, scripts)],
+        env={**os.environ, "TBQ_CASES": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
+    counts = dict(re.findall(r"^\S+ (\w+) (\d+)$", ended.stdout, re.MULTILINE))
+    tables = [ORDER, FILTERS["filters"], NUMBERS, *cases.values()]
+    assert int(counts["pass"]) > sum(map(len, tables))
 
 
-def test_patterns_of_names_fit_as_in_python(modules: Path, tmp_path: Path) -> None:
-    """In any number of stars, of letters beyond U+FFFF and of signs of regular expressions."""
-    chance = random.Random(5)
-    signs = [*"aBb01.-_()$^+|\\[]{}/=*? \n", "é", "😀"]
-    names = sorted({"".join(chance.choices(signs, k=chance.randint(1, 8))) for _ in range(200)})
-    names = [*names, "a" * 3000, "run -x", "-x", " led", "trail  ", "re:a", "/a/", "step > 1"]
-    patterns = ["*a" * 30 + "*b"]
-    while len(patterns) < 400:
-        pattern = "".join(chance.choice([*"**?", *sign * 5]) for sign in chance.choice(names)[:12])
-        words = pattern.split() == [pattern] and not pattern.startswith(("-", "/", "re:"))
-        if words and {"*", "?"} & {*pattern}:
-            patterns.append(pattern)
-    cases = {
-        pattern: [
-            name for name in names if fnmatch.fnmatchcase(name.lower(), pattern.lower().replace("[", "[[]"))
-        ]
-        for pattern in patterns
-    }
-    (tmp_path / "cases.json").write_text(json.dumps({"names": names, "patterns": cases}))
-    node_test(modules, tmp_path / "cases.json", "match.test.mjs")
-
-
-@pytest.mark.parametrize("case", ORDER)
-def test_names_are_sorted_as_people_sort(case: str) -> None:
-    names = ORDER[case]
-    assert sorted(sorted(names, reverse=True), key=natural) == names
-    for i, name in enumerate(names):
-        assert all(natural(name) < natural(after) for after in names[i + 1 :])
-
-
-def test_the_page_sorts_names_by_the_same_rule(modules: Path) -> None:
-    node_test(modules, RULES / "order.json")
-
-
-def test_the_page_sorts_any_names_by_the_same_rule(modules: Path, tmp_path: Path) -> None:
-    """Names out of the parts that matter, sorted by Python, in one table for node."""
+def random_order() -> dict[str, list[str]]:
+    """Names out of the parts that matter, sorted by Python."""
     tables: dict[str, list[str]] = {}
-    part = st.sampled_from(
-        [
-            "a",
-            "B",
-            "é",
-            "É",
-            "-",
-            "+",
-            ".",
-            "_",
-            "=",
-            "/",
-            "0",
-            "1",
-            "9",
-            "10",
-            "e",
-            "E",
-            "ß",
-            "Σ",
-            "😀",
-            "\uffff",
-            " ",
-        ]
-    )
+    part = st.sampled_from([*"aBéÉ-+._=/019eEßΣ😀\uffff ", "10"])
 
     @settings(max_examples=60, deadline=None, derandomize=True)
     @given(st.lists(st.lists(part, max_size=7).map("".join), min_size=2, max_size=12, unique=True))
@@ -119,8 +68,97 @@ def test_the_page_sorts_any_names_by_the_same_rule(modules: Path, tmp_path: Path
 
     collect()
     assert len(tables) > 20
-    (tmp_path / "cases.json").write_text(json.dumps(tables))
-    node_test(modules, tmp_path / "cases.json")
+    return tables
+
+
+def random_filters() -> dict[str, Any]:
+    """Any number of words, stars, letters beyond U+FFFF and signs of regular expressions."""
+    chance = random.Random(5)
+    signs = [*"aBb01.-_()$^+|\\[]{}/=*? \n", "é", "😀"]
+    names = sorted({"".join(chance.choices(signs, k=chance.randint(1, 8))) for _ in range(200)})
+    names = [*names, "a" * 3000, "run -x", "-x", " led", "trail  ", "re:a", "/a/", "step > 1"]
+    texts = ["*a" * 30 + "*b"]
+    while len(texts) < 400:
+        text = "".join(chance.choice([*"**?", *sign * 5]) for sign in chance.choice(names)[:12])
+        if not text.startswith(("/", "re:")):
+            texts.append(text)
+    return {"names": names, "filters": {text: list(filter(name_filter(text), names)) for text in texts}}
+
+
+def random_numbers() -> dict[str, list[tuple[float, str]]]:
+    """Numbers of all sizes, and those that end in a half."""
+    chance = random.Random(7)
+    values = [chance.choice((-1, 1)) * chance.random() * 10.0 ** chance.randint(-12, 24) for _ in range(2000)]
+    values += [chance.randint(-(10**6), 10**6) / 2 ** chance.randint(0, 6) for _ in range(2000)]
+    sizes = [float(int(abs(value))) for value in values]
+    return {
+        "number": [(value, number(value)) for value in values],
+        "number with two digits": [(value, number(value, 2)) for value in values],
+        "number with twelve digits": [(value, number(value, 12)) for value in values],
+        "compact": [(value, compact(value)) for value in values],
+        "sized": [(value, sized(value)) for value in sizes],
+        "duration": [(value, duration(value)) for value in values],
+    }
+
+
+RULES_OF_NUMBERS: dict[str, Callable[[Any], str]] = {
+    "number": number,
+    "number with two digits": lambda value: number(value, 2),
+    "number with twelve digits": lambda value: number(value, 12),
+    "compact": compact,
+    "sized": sized,
+    "duration": duration,
+    "counted": lambda value: counted(value, "run"),
+}
+
+
+@pytest.mark.parametrize("rule", NUMBERS)
+def test_numbers_as_people_read_them(rule: str) -> None:
+    as_text = RULES_OF_NUMBERS[rule]
+    for value, text in NUMBERS[rule]:
+        assert as_text(float(value) if isinstance(value, str) else value) == text, value
+
+
+def test_filters_of_names() -> None:
+    names = FILTERS["names"]
+    assert {text: list(filter(name_filter(text), names)) for text in FILTERS["filters"]} == FILTERS["filters"]
+    for text in FILTERS["wrong"]:
+        with pytest.raises(tbq.errors.UsageError, match="regular expression"):
+            name_filter(text)
+
+
+def test_globs_of_filters_fit_as_shell_globs() -> None:
+    """By fnmatch, in which brackets have no meaning if they are escaped."""
+    table = random_filters()
+    globs = [
+        text
+        for text in table["filters"]
+        if {"*", "?"} & {*text} and text.split() == [text] and text[0] != "-"
+    ]
+    assert len(globs) > 100
+    for text in globs:
+        pattern = text.lower().replace("[", "[[]")
+        fitting = [name for name in table["names"] if fnmatch.fnmatchcase(name.lower(), pattern)]
+        assert table["filters"][text] == fitting
+
+
+def test_lists_that_every_view_shows() -> None:
+    words = json.loads((RULES / "words.json").read_text("utf-8"))
+    assert words["states"] == SHAPES
+    assert list(words["states"]) == list(STATES)
+    assert words["unread"] == UNREAD
+    assert {sign.shape for sign in (*SIGNS.values(), NOT_READ)} == {*SHAPES.values(), UNREAD}
+    assert sorted(words["bands"]) == sorted(BANDS)
+    assert {*BANDS} <= {*PLOT_BANDS}
+    assert words["severities"] == list(SEVERITIES)
+
+
+@pytest.mark.parametrize("case", ORDER)
+def test_names_are_sorted_as_people_sort(case: str) -> None:
+    names = ORDER[case]
+    assert sorted(sorted(names, reverse=True), key=natural) == names
+    for i, name in enumerate(names):
+        assert all(natural(name) < natural(after) for after in names[i + 1 :])
 
 
 @pytest.mark.parametrize("tag", TAGS)

@@ -1,9 +1,8 @@
-"""Clients that take nothing, and work that takes memory: the server holds little of either, and not for long."""
+"""Clients that read nothing, and work that takes memory: the server holds little of either, and not for long."""
 
 from __future__ import annotations
 
 import asyncio
-import gzip
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +53,7 @@ def test_a_long_file_is_made_part_by_part_and_is_the_same(
 
 
 def test_clients_that_do_not_read_hold_a_part_each(long: Asked) -> None:
-    """The connection takes nothing after the first parts: nothing more of the file is made."""
+    """The client reads nothing after the first parts: the rest of the file is not made."""
     made: list[int] = []
 
     def parts() -> Iterator[bytes]:
@@ -91,9 +90,9 @@ def test_clients_that_do_not_read_hold_a_part_each(long: Asked) -> None:
 def test_all_that_waits_has_a_limit() -> None:
     outgoing = sending.Outgoing(most=5_000_000)
     body = bytes(range(256)) * 8000
-    kept = [outgoing.response(Answer(body, squeeze="never"), False) for _ in range(2)]
-    with pytest.raises(Exception, match="too much to others"):
-        outgoing.response(Answer(body, squeeze="never"), False)
+    kept = [outgoing.response(Answer(body, gzip=None), False) for _ in range(2)]
+    with pytest.raises(Exception, match="too many large replies"):
+        outgoing.response(Answer(body, gzip=None), False)
     assert len(kept) == 2 and outgoing.held == 2 * len(body)
     outgoing.response(Answer(b"small"), False)  # what is small is always sent
 
@@ -150,7 +149,7 @@ def test_a_client_that_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it took of memory is given back by that; the findings are those of this process."""
+    """Its memory is freed with the process; the findings are the same as in this process."""
     asked = Asked(demo)
     here = Checkup(asked.log)
     here.examine()
@@ -162,12 +161,12 @@ def test_the_doctor_runs_in_a_process_that_ends(demo: Path, monkeypatch: pytest.
     assert checkup.failure is None and not reply["running"]
     assert checkup.findings == here.findings and len(here.findings) == len(reply["findings"]) > 0
     children = asked.log.workers
-    assert not children._all and not children._idle
+    assert not children.started
     asked.log.close()
 
 
 def test_a_check_whose_process_ends_says_what_ended(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody asked a query."""
+    """No query was sent."""
     asked = Asked(demo)
     checkup = asked.log.checkup
     monkeypatch.setattr(importlib.import_module("tbq.server.sql.worker_pool").sys, "executable", "/bin/false")
@@ -178,15 +177,10 @@ def test_a_check_whose_process_ends_says_what_ended(demo: Path, monkeypatch: pyt
 
 
 def test_the_end_of_a_process_does_not_concern_the_next_question() -> None:
-    """A process that kept much memory is ended after its answer; a filter asks two questions in one job."""
+    """A process that keeps much memory is ended after its answer; a filter runs two queries in one job."""
     job, wanted = Job(60), {"call": "tables", "seconds": 60, "memory": 10**10}
     for _ in range(2):
         child = Worker()
         assert child.ask(job, wanted).body
         child.end()
         child._listener.join(60)
-
-
-def test_bytes_of_a_gzip_stream() -> None:
-    parts = list(sending._gzipped(iter([b"a" * 1000, b"b" * 1000])))
-    assert gzip.decompress(b"".join(parts)) == b"a" * 1000 + b"b" * 1000

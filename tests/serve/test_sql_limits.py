@@ -31,7 +31,7 @@ from tbq.server.sql.worker_pool import Job
 
 pytestmark = pytest.mark.long
 
-#: Of each kind one: rows, one value that takes long to compute, one that takes memory, what DuckDB refuses by itself.
+#: One of each kind: rows, a value that takes long to compute, one that takes memory, one that DuckDB refuses itself.
 HOSTILE = [
     "select count(*) from range(1000000000000) a, range(1000000000000) b",
     "select levenshtein(repeat('a', 300000), repeat('b', 300000))",
@@ -50,7 +50,7 @@ HOSTILE = [
 
 @pytest.fixture(scope="module")
 def quick(asked: Asked) -> Iterator[Asked]:
-    """A log whose queries have half a second to end after they were asked to."""
+    """A log whose queries get half a second to end after an interrupt."""
     patch = pytest.MonkeyPatch()
     patch.setattr(worker_pool, "_GRACE", 0.5)
     yield asked
@@ -90,7 +90,7 @@ def test_a_query_that_takes_too_much_memory_says_so(quick: Asked, monkeypatch: p
 
 
 def test_memory_that_nobody_refused_ends_the_process() -> None:
-    """macOS and Windows refuse nothing: the watching thread is what is left."""
+    """macOS and Windows enforce no limit: only the watchdog thread is left."""
     code = (
         "from tbq.server.sql import memory_limit as m; import time\n"
         "m._refuse = lambda more: None\n"
@@ -104,17 +104,17 @@ def test_memory_that_nobody_refused_ends_the_process() -> None:
 def test_the_same_process_answers_again_and_again(asked: Asked) -> None:
     ask(asked, "select 1")
     pool = asked.log.workers
-    before = {child.process.pid for child in pool._idle}
+    before = {child.process.pid for child in pool.idle}
     for number in range(5):
         assert ask(asked, f"select {number}")[1]["0"].tolist() == [number]
     with pytest.raises(TbqError):
         ask(asked, "select nothing")
-    assert {child.process.pid for child in pool._idle} == before
+    assert {child.process.pid for child in pool.idle} == before
 
 
 def test_a_process_that_was_killed_is_replaced(asked: Asked) -> None:
     ask(asked, "select 1")
-    for child in asked.log.workers._idle:
+    for child in asked.log.workers.idle:
         child.process.kill()
         child.process.wait()
     assert ask(asked, "select 2")[1]["0"].tolist() == [2]
@@ -123,7 +123,7 @@ def test_a_process_that_was_killed_is_replaced(asked: Asked) -> None:
 def test_a_query_that_nobody_waits_for_does_not_begin(asked: Asked) -> None:
     job = Job()
     job.give_up()
-    with pytest.raises(TbqError, match="nobody waits"):
+    with pytest.raises(TbqError, match="cancelled"):
         ask(asked, "select 1", job)
 
 
@@ -137,7 +137,7 @@ def test_a_process_that_ended_before_it_was_asked(demo: Path) -> None:
 
 
 def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However it ends: a process that is ended cannot put anything away."""
+    """However it ends: a killed process cannot clean up."""
     with tbq.SummaryWriter(tmp_path / "runs" / "a") as writer:
         writer.add_scalar("loss", 1.0, 0)
     (file,) = (tmp_path / "runs" / "a").iterdir()
@@ -150,7 +150,7 @@ def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytes
     before = set(place.iterdir())
     for killed in (True, False):
         assert ask(made, "select value from scalars")[1]["0"].tolist() == [1.0]
-        (child,) = made.log.workers._all
+        (child,) = made.log.workers.started
         assert [each for each in set(place.iterdir()) - before if any(each.glob("**/1"))]
         if killed:
             child.process.kill()
@@ -162,7 +162,7 @@ def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGSTOP")
 def test_a_process_that_was_stopped_and_takes_no_message(quick: Asked) -> None:
-    """A question longer than a pipe holds, as that of a log of some hundred runs, is not written for ever."""
+    """A request larger than a pipe, as for a log of some hundred runs, does not block forever."""
     child = worker_pool.Worker()
     assert child._ready.wait(60)
     os.kill(child.process.pid, signal.SIGSTOP)
@@ -191,7 +191,7 @@ def test_tables_that_are_named_in_a_text_have_their_rows(asked: Asked, table: st
 
 
 def test_numbers_that_json_does_not_have(asked: Asked) -> None:
-    """Beside a null, and in lists, they are words; a null is a null alone."""
+    """Beside a null, and in lists, they are strings; only a null is null."""
     values = "(1.5::double), ('inf'::double), ('-inf'::double), ('nan'::double), (null)"
     assert ask(asked, f"select x from (values {values}) t(x)")[1]["0"] == [1.5, "inf", "-inf", "nan", None]
     query = "select [1, 'nan'::double, 'inf'::double, null] a, {'x': '-inf'::double} b"
@@ -214,7 +214,7 @@ def test_a_process_that_cannot_be_started(demo: Path, monkeypatch: pytest.Monkey
 def test_processes_end_with_the_log(demo: Path) -> None:
     made = Asked(demo)
     ask(made, "select 1")
-    processes = [child.process for child in made.log.workers._all]
+    processes = [child.process for child in made.log.workers.started]
     made.log.close()
     assert processes and all(process.poll() is not None for process in processes)
     with pytest.raises(TbqError):
@@ -234,7 +234,7 @@ def post(url: str, query: str) -> tuple[int, bytes]:
 
 
 def test_twenty_hostile_queries_of_pages_that_go(serve: Callable[..., Served], demo: Path) -> None:
-    """While they run everything else is answered; when their pages go, a query has its turn."""
+    """While they run, everything else is answered; when their pages close, a query gets its turn."""
     server = serve(demo, "--port", 0)
     host, _, port = server.url.removeprefix("http://").strip("/").partition(":")
     body = json.dumps({"query": HOSTILE[1]}).encode()

@@ -1,4 +1,4 @@
-"""A wrong argument is a UsageError, which is a ValueError too, that names the argument and what it takes."""
+"""A wrong argument raises a UsageError, also a ValueError, that names the argument and what it takes."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ WRONG: list[tuple[str, Callable[[Any], object]]] = [
     (r"path: got 3 \(int\), want a path", lambda log: log.write_reduced(3)),
     (r"no table is called", lambda log: log.table(5)),
     (r"path: got 3", lambda _: tbq.read(3)),  # type: ignore[arg-type]
-    (r"out: got 3", lambda log: tbq.rewrite(log._reader.found.paths[0], 3)),  # type: ignore[arg-type]
-    (r"progress: got 'x'", lambda log: tbq.rewrite(log._reader.found.paths[0], "new", progress="x")),  # type: ignore[arg-type]
-    (r"progress: got 'x'", lambda log: tbq.doctor(log._reader.found.paths[0], progress="x")),  # type: ignore[arg-type]
+    (r"out: got 3", lambda log: tbq.rewrite(log.path, 3)),  # type: ignore[arg-type]
+    (r"progress: got 'x'", lambda log: tbq.rewrite(log.path, "new", progress="x")),  # type: ignore[arg-type]
+    (r"progress: got 'x'", lambda log: tbq.doctor(log.path, progress="x")),  # type: ignore[arg-type]
     (r"restarts: got 'x'.*want one of keep, resume", lambda log: tbq.rewrite(log.path, "new", restarts="x")),  # type: ignore[arg-type]
     (r"drop_kind: got 3 \(int\)", lambda log: tbq.rewrite(log.path, "new", drop_kind=3)),  # type: ignore[arg-type]
     (r"rename: got \['a'\] \(list\), want a mapping", lambda log: tbq.rewrite(log.path, "new", rename=["a"])),  # type: ignore[arg-type]

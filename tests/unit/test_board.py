@@ -1,4 +1,4 @@
-"""The program `tbq board`: its flags, what it refuses, and logs that come, grow and go while it serves them."""
+"""`tbq board`: its flags, what it refuses, and logs that appear, grow and disappear while it serves them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 import boards
 import eventfile as ef
 import pytest
+from waiting import wait_for
 
 import tbq
 from tbq.errors import DependencyError
@@ -142,7 +143,7 @@ def test_flags_reach_the_page(tmp_path: Path) -> None:
 
 
 def test_samples(tmp_path: Path) -> None:
-    """Of 5,000 points the page gets 1,000, the highest among them; all of them if it is asked to."""
+    """Of 5,000 points the page gets 1,000, including the highest; all of them on request."""
     values = [float(step % 7) for step in range(5000)]
     values[1234] = 1e6
     payloads = [ef.version(), *(ef.scalar("loss", step, value) for step, value in enumerate(values))]
@@ -171,21 +172,21 @@ def test_a_log_that_comes_grows_and_goes(tmp_path: Path) -> None:
 
         assert board.get("runs") == [] and board.get("plugin/scalars/tags") == {}
         write(logdir / "a", range(3))
-        boards.wait_for(lambda: points() == 3)
+        wait_for(lambda: points() == 3)
         for last in range(4, 9):
             write(logdir / "a", range(last - 1, last))
             began = time.monotonic()
-            boards.wait_for(lambda last=last: points() == last)
+            wait_for(lambda last=last: points() == last)
             assert time.monotonic() - began < 30
         write(logdir / "b", range(2))
-        boards.wait_for(lambda: board.get("runs") == ["a", "b"])
+        wait_for(lambda: board.get("runs") == ["a", "b"])
         shutil.rmtree(logdir / "a")
-        boards.wait_for(lambda: board.get("runs") == ["b"])
+        wait_for(lambda: board.get("runs") == ["b"])
         assert points() == 0
         shutil.rmtree(logdir)
-        boards.wait_for(lambda: board.get("runs") == [])
+        wait_for(lambda: board.get("runs") == [])
         write(logdir / "c", range(2))
-        boards.wait_for(lambda: board.get("runs") == ["c"])
+        wait_for(lambda: board.get("runs") == ["c"])
         assert "Traceback" not in board.stderr()
 
 
@@ -208,7 +209,7 @@ def test_many_ask_while_many_runs_are_written(tmp_path: Path) -> None:
             for number in range(0, 200, 9):
                 write(tmp_path / "logs" / f"run{number}", range(step, step + 1))
         assert {each.result()[0] for each in asked} == {200}
-        boards.wait_for(lambda: board.get("plugin/scalars/scalars", run="run0", tag="loss")[-1][1] == 11)
+        wait_for(lambda: board.get("plugin/scalars/scalars", run="run0", tag="loss")[-1][1] == 11)
         assert "Traceback" not in board.stderr()
 
 
@@ -235,7 +236,7 @@ def test_it_ends_when_it_is_told_to(tmp_path: Path, number: int) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 def test_it_ends_while_it_reads_and_answers(tmp_path: Path) -> None:
-    """Wherever its threads are; they once came back to a Python that was gone, and aborted the process."""
+    """Wherever its threads are: they once returned after Python had ended, and aborted the process."""
     payloads = [ef.scalar(f"tag{i % 5}", i, i) for i in range(2000)]
     data = ef.event_file([ef.version()]) + ef.event_file(payloads) * 100
     for number in range(4):

@@ -10,7 +10,7 @@ from tbq.columns.codes import label
 
 @pytest.mark.parametrize("name", ["", "loss", "Verlust/Prüfung 𝕏"])
 def test_one_name_in_all_rows(name: str) -> None:
-    """Whether it shares its zeros with others or not."""
+    """Whether or not it shares its zeros with other columns."""
     for count in (0, 1, 1 << 18, (1 << 18) + 1):
         want = pa.array([name] * count, pa.string()).cast(pa.dictionary(pa.int32(), pa.string()))
         column = label(name, count)
@@ -21,7 +21,7 @@ def test_one_name_in_all_rows(name: str) -> None:
 
 
 def test_shared_zeros_are_not_written_out() -> None:
-    """Of a column of three rows, three are sent to others."""
+    """A column of three rows writes three rows, not all of the shared zeros."""
     table = pa.table({"tag": label("loss", 3)})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:

@@ -1,4 +1,4 @@
-"""The drop-ins on files that TensorBoard's classes stumble over: damage, unfinished records, compression, what goes."""
+"""The drop-ins on files that TensorBoard's classes cannot handle: damage, unfinished records, gzip, deleted files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_bytes_may_come_in_any_pieces(tmp_path_factory: pytest.TempPathFactory, 
 def test_only_what_is_damaged_is_lost(
     tmp_path_factory: pytest.TempPathFactory, number: int, place: int, reload_at: int
 ) -> None:
-    """TensorBoard stops at damage; what comes after it is not lost here, however the reading is cut."""
+    """TensorBoard stops at damage; tbq keeps what follows, however the read is split."""
     records = [header(), *SCALARS]
     damaged = bytearray(records[number + 1])
     damaged[place % len(damaged)] ^= 0x55
@@ -120,7 +120,7 @@ def test_a_record_that_is_no_event(tmp_path: Path, caplog: pytest.LogCaptureFixt
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt after the call of this number that the loader makes: there Python looks for signals."""
+    """Raises KeyboardInterrupt after the loader's n-th call, where Python checks for signals."""
 
     def __init__(self, number: int) -> None:
         self._left = number
@@ -324,7 +324,7 @@ def test_links_that_lead_back_are_followed_once(tmp_path: Path) -> None:
 
 
 def test_names_that_are_not_text(tmp_path: Path) -> None:
-    """protobuf refuses such an event; here its tag is shown as everywhere in tbq."""
+    """protobuf refuses such an event; tbq shows its tag as everywhere."""
     raw = scalar("ab", 1, 2.0)[12:-4].replace(b"ab", b"a\xff")
     write(tmp_path, header(), record(raw), record(raw))
     accumulator = EventAccumulator(str(tmp_path)).Reload()
@@ -333,7 +333,7 @@ def test_names_that_are_not_text(tmp_path: Path) -> None:
 
 
 def test_many_large_values_stay_in_their_files(tmp_path: Path) -> None:
-    """A log of gigabytes of images does not fill the memory; what has changed since is an error, never other bytes."""
+    """Gigabytes of images do not fill the memory; a value that changed since is an error, never other bytes."""
     pictures = [bytes([step]) * 50_000 for step in range(6)]
     path = write(tmp_path, header(), *(image("i", step, data) for step, data in enumerate(pictures)))
     accumulator = EventAccumulator(str(tmp_path))

@@ -53,7 +53,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TensorBoard and tbparse as where TensorFlow is not installed: it would be imported for nothing."""
+    """TensorBoard and tbparse as if TensorFlow were not installed, so that it is not imported for nothing."""
     import tensorboard.compat
 
     stand_in = types.ModuleType("tensorboard.compat.notf")
@@ -115,7 +115,7 @@ def run(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedPr
 
 
 def test_a_script_from_the_command_line(tmp_path: Path, logdir: Path) -> None:
-    """Also where there is neither tensorboard nor TensorFlow: here they cannot be imported."""
+    """Even without tensorboard and TensorFlow, which cannot be imported here."""
     script = tmp_path / "script.py"
     hide = """
 import sys

@@ -1,4 +1,4 @@
-"""Light messages answer as protobuf's own."""
+"""Light messages behave like protobuf's own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tbq.compat.summary_iterator import summary_iterator
 
 
 def same(light: Any, real: Any) -> None:
-    """Every field, and what is known of it."""
+    """Every field and its properties."""
     spec = real.DESCRIPTOR
     assert {field.name for field in spec.fields} == set(light.DESCRIPTOR.fields_by_name)
     assert [field.name for field, _ in light.ListFields()] == [field.name for field, _ in real.ListFields()]

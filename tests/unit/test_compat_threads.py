@@ -1,4 +1,4 @@
-"""One loader that several threads read from: each record comes to one of them, and nothing breaks."""
+"""Several threads read from one loader: each record goes to exactly one of them."""
 
 from __future__ import annotations
 

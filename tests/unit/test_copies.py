@@ -73,7 +73,7 @@ def rows(table):
 
 
 @COPIES
-@pytest.mark.parametrize("restarts", ["resume", "keep", "last", "tensorboard", "split"])
+@pytest.mark.parametrize("restarts", ["resume", "keep", "split"])
 def test_open_counts_a_copy_once_and_says_so(folder, copied, restarts):
     want = rows(tbq.open(folder.parent).scalars(restarts=restarts))
     name = copied(folder)

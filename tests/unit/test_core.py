@@ -1,4 +1,4 @@
-"""What the core hands to Python stays sound: text that outlives its writer, results that threads share, memory that is
+"""What the core passes to Python stays valid: text that outlives its writer, results that threads share, memory that is
 given back, and numbers in any locale."""
 
 import gc
@@ -52,7 +52,7 @@ def test_text_outlives_its_writer() -> None:
     table = pa.table({"word": ["a" * 50, "b" * 50] * 2000})
     text = list(blocks(table, csv_rows(["word"], ",", ExportOptions()), ExportOptions()))
     gc.collect()
-    noise = [bytes(1 << 18) for _ in range(64)]  # memory that was freed would be used for these
+    noise = [bytes(1 << 18) for _ in range(64)]  # would reuse freed memory
     assert b"".join(text) == ("a" * 50 + "\n" + "b" * 50 + "\n").encode() * 2000
     assert len(noise) == 64
 
@@ -159,7 +159,7 @@ def test_lists_of_hparams_are_json_in_any_locale(tmp_path: Path) -> None:
 
 
 def test_the_core_asks_no_locale() -> None:
-    """Nothing in it prints or reads numbers through the C library."""
+    """The core does not format or parse numbers with the C library."""
     asks = re.compile(r"\b(?:v?s?n?printf|strto(?:d|f|ld)|atof|stod|stof|[io]?stringstream|setlocale)\b")
     stages = [folder for folder in (ROOT / "cpp").iterdir() if folder.name not in ("tests", "fuzz")]
     sources = [path for folder in stages for path in folder.rglob("*.?pp")]

@@ -1,4 +1,4 @@
-"""Single values, summaries and files of a log in which something is damaged: the last sound one is given."""
+"""Single values, summaries and files of a log with damage: the last valid one is returned."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_last_sound_value_is_given(log: tbq.LogDir) -> None:
 @pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 def test_a_value_that_cannot_be_decoded_is_not_the_last(tmp_path: Path) -> None:
     events = [ef.version(), ef.text("notes", 1, b"words"), ef.text("others", 1, b"more")]
-    # A text tensor that claims three elements and has more of them: sound as a record, not as a text.
+    # A text tensor that claims three elements and has more: valid as a record, not as a text.
     held = ef.tensor("string", [b"a", b"b", b"c", b"d"], dims=(3,))
     events.append(ef.event(ef.summary(ef.value("notes", held, ef.metadata("text"))), step=2))
     write(tmp_path / "events.out.tfevents.1", events)

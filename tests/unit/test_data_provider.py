@@ -45,7 +45,7 @@ def write(folder: Path, values: list[float], tag: str = "loss", first: int = 0) 
     return path
 
 
-# Values that are not finite pass through, and count for nothing.
+# Values that are not finite pass through, but are never the extremes.
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=60), st.integers(0, 70))
 def test_fewer_points_keep_the_extremes_and_the_last(values: list[float], most: int) -> None:
     count = len(values)
@@ -317,21 +317,22 @@ ODD_PLUGINS = ("scalars", "histograms", "images", "audio", "text", "hparams", "m
 
 
 @pytest.mark.parametrize("data_class", [0, 1, 2, 3, 9])
-@pytest.mark.parametrize("plugin", ODD_PLUGINS)
-def test_a_tag_whose_metadata_is_odd_does_not_hide_the_others(
-    tmp_path: Path, plugin: str, data_class: int
-) -> None:
-    """Metadata may say of any value that it is of any plugin and class; the dashboards must go on without it."""
+def test_a_tag_whose_metadata_is_odd_does_not_hide_the_others(tmp_path: Path, data_class: int) -> None:
+    """Metadata may claim any plugin and class for any value; the dashboards must work without it."""
     from protolog import event, header, number, scalar, tensor_value
     from protolog import write as write_log
 
-    odd = tensor_value("odd", number(0.5), plugin)
-    odd.metadata.data_class = data_class
-    later = tensor_value("odd", number(0.25))
-    rows = [scalar("loss", 1, 0.5), event(1, 5.0, odd), event(2, 6.0, later), scalar("odd", 3, 0.125)]
-    write_log(tmp_path, header(), *rows)
+    for plugin in ODD_PLUGINS:
+        odd = tensor_value("odd", number(0.5), plugin)
+        odd.metadata.data_class = data_class
+        later = tensor_value("odd", number(0.25))
+        rows = [scalar("loss", 1, 0.5), event(1, 5.0, odd), event(2, 6.0, later), scalar("odd", 3, 0.125)]
+        (tmp_path / f"of {plugin}").mkdir()
+        write_log(tmp_path / f"of {plugin}", header(), *rows)
     provider = DataProvider(tmp_path)
-    assert scalars(provider)["."]["loss"] == [0.5]
+    assert {run: tags["loss"] for run, tags in scalars(provider).items()} == {
+        f"of {plugin}": [0.5] for plugin in ODD_PLUGINS
+    }
     for name in ODD_PLUGINS:
         wanted: Any = {"experiment_id": "", "plugin_name": name}
         for kind in ("scalars", "tensors", "blob_sequences"):

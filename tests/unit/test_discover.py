@@ -99,7 +99,7 @@ def test_every_directory_once(tmp_path_factory: pytest.TempPathFactory, pairs: l
     found = discover(root / "runs").runs
     real = [os.path.realpath(run.path) for run in found]
     assert len(set(real)) == len(real)
-    # What can be reached is there: below the top, or by links, but never by one to a directory that it lies in.
+    # All reachable directories are listed: below the top, or through links, except links to a directory above.
     inside = {
         start: [n for n in range(6) if places[start] in (places[n], *places[n].parents)] for start in range(6)
     }
@@ -179,3 +179,23 @@ def test_bytes_and_iterators_are_paths_too(tmp_path: Path) -> None:
     log(tmp_path / "runs" / "a")
     assert tbq.open(os.fsencode(tmp_path / "runs")).runs == ["a"]
     assert tbq.open(iter([tmp_path / "runs"])).runs == ["a"]  # type: ignore[arg-type]
+
+
+@links
+def test_a_path_with_a_name_that_comes_later(tmp_path: Path) -> None:
+    """Named paths, patterns with a name, and links are seen as soon as plain paths are."""
+    later = tmp_path / "later"
+    (tmp_path / "link").symlink_to(later)
+    sources = [
+        f"x:{later}",
+        f"x:{later}/*",
+        str(tmp_path / "link"),
+        {"x": str(later)},
+        str(later),
+        f"x:{tmp_path}/l*r",
+    ]
+    followers = [tbq.follow(source, on_error="ignore") for source in sources]  # type: ignore[arg-type]
+    for follower in followers:
+        assert not follower.poll() and not follower.poll()
+    log(later / "run")
+    assert [len(follower.poll().table()) for follower in followers] == [1] * len(sources)

@@ -209,11 +209,11 @@ def test_a_path_that_is_missing_does_not_hide_the_others(tmp_path: Path) -> None
 
 @contextlib.contextmanager
 def nobody() -> Iterator[None]:
-    """As a user for whom permissions count: they do not for root."""
+    """As a user who is subject to permissions, unlike root."""
     if os.geteuid() != 0:
         yield
         return
-    import pyarrow.compute  # noqa: F401 - now, since somebody else may not read the files of this interpreter
+    import pyarrow.compute  # noqa: F401 - now, because another user may not read the files of this interpreter
 
     os.setegid(65534)
     os.seteuid(65534)
@@ -301,7 +301,7 @@ def test_one_damaged_record_is_not_two_writers(
     place: float,
     bit: int,
 ) -> None:
-    """Batches beside epochs, or a counter that begins anew: steps go back, and not because of the damage."""
+    """Batches beside epochs, or a counter that restarts: steps decrease, but not because of the damage."""
     root = tmp_path_factory.mktemp("log")
     records = [pl.header()]
     for step in range(steps):

@@ -1,4 +1,4 @@
-"""What a table looks like where there is little room."""
+"""What a table looks like in little space."""
 
 from __future__ import annotations
 

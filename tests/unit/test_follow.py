@@ -1,12 +1,14 @@
-"""`tbq.follow`: what it waits for, what it says of runs and problems, and the ways to use it."""
+"""`tbq.follow`: what it waits for, what it reports about runs and problems, and the ways to use it."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import os
 import shutil
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -293,7 +295,7 @@ def test_a_file_that_may_be_read_later(tmp_path: Path) -> None:
 
 
 def test_what_was_stopped_goes_on() -> None:
-    """A callback that fails is like Ctrl-C: nothing that was read is lost, and the rest comes with the next poll."""
+    """A failing callback is like Ctrl-C: nothing that was read is lost, and the next poll returns the rest."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -412,7 +414,7 @@ def test_an_update_outlives_a_task_that_is_cancelled(tmp_path: Path) -> None:
     log(tmp_path, 1)
     follower = tbq.follow(tmp_path, interval=0.001)
     looked, go = threading.Event(), threading.Event()
-    original = follower._look
+    original = follower._read
 
     def slow(*args: Any) -> tbq.Update:
         update = original(*args)
@@ -420,7 +422,7 @@ def test_an_update_outlives_a_task_that_is_cancelled(tmp_path: Path) -> None:
         go.wait(10)
         return update
 
-    follower._look = slow  # type: ignore[method-assign]
+    follower._read = slow  # type: ignore[method-assign]
 
     async def cancelled() -> None:
         async def forever() -> None:
@@ -464,7 +466,7 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
     for given, said in wrong:
         with pytest.raises(UsageError, match=said):
             tbq.follow(tmp_path, **given)
-    with pytest.raises(SelectionError, match="no run was asked for"):
+    with pytest.raises(SelectionError, match="no run was selected"):
         tbq.follow(tmp_path, run=[])
     with pytest.raises(SourceError, match="is not supported"):
         tbq.follow("hdfs://bucket/runs").poll()
@@ -484,3 +486,18 @@ def test_tables_of_updates_are_a_mapping(tmp_path: Path) -> None:
         update.tables["images"]
     assert update.tables["scalars"] is update.table("scalars")
     assert len(update.table("images")) == 0
+
+
+def test_the_rows_of_an_update_are_freed_with_it(tmp_path: Path) -> None:
+    log(tmp_path, 1, 2)
+    follower = tbq.follow(tmp_path)
+    update = follower.poll()
+    freed = [weakref.ref(follower), weakref.ref(update), weakref.ref(update.table())]
+    gc.disable()  # the memory of many rows must not wait for the next collection
+    try:
+        del update
+        assert [ref() is None for ref in freed] == [False, True, True]
+        del follower
+        assert freed[0]() is None
+    finally:
+        gc.enable()

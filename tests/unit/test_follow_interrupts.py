@@ -1,4 +1,4 @@
-"""Polls of a follower that an interrupt (Ctrl-C) ends, or another thread: nothing is lost, nothing comes twice."""
+"""Polls that an interrupt (Ctrl-C) or another thread ends: nothing is lost, nothing is delivered twice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def log(folder: Path, *steps: int) -> Path:
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt before the bytecode of this number that tbq/live executes."""
+    """Raises KeyboardInterrupt before the n-th bytecode that tbq/live executes."""
 
     def __init__(self, number: int) -> None:
         self._left = number
@@ -43,7 +43,7 @@ class Interrupt:
         if Path(frame.f_code.co_filename).parent.name != "live":
             return None
         frame.f_trace_opcodes = True
-        # No signal comes at the return of poll: from there on the update is the caller's.
+        # Not at the return of poll: from there on, the update belongs to the caller.
         returns = frame.f_code.co_code[frame.f_lasti] == RETURN and frame.f_code.co_name == "poll"
         if event == "opcode" and not returns:
             self._left -= 1
@@ -54,7 +54,7 @@ class Interrupt:
 
 
 def interrupted_at(number: int, root: Path, damaged: bool) -> str:
-    """Where the second poll of a log that changed was interrupted; "" if it has fewer lines."""
+    """Where the second poll of a changed log was interrupted; "" if it has fewer lines."""
     shutil.rmtree(root, ignore_errors=True)
     grows, goes = log(root / "grows", 1, 2), log(root / "goes", 1)
     with tbq.follow(root, on_error="ignore") as follower:
@@ -103,14 +103,14 @@ def test_an_interrupt_at_any_bytecode(tmp_path: Path, damaged: bool) -> None:
 
 @pytest.mark.long
 def test_an_alarm_while_the_core_searches_past_damage(tmp_path: Path) -> None:
-    """The rows before and after damage come with a later poll, whenever the search is interrupted."""
+    """A later poll returns the rows before and after damage, whenever the search is interrupted."""
     path = log(tmp_path / "a", *range(50))
     # Headers that claim records keep the search busy: each of them is checksummed.
     junk = (ef.event_file([ef.scalar("x", 1, 0.0, ef.WALL)])[:12] + bytes(4000)) * 8000
     rest = ef.event_file([ef.scalar("loss", step, step, ef.WALL + step) for step in range(50, 1000)])
 
     def ring(_number: int, frame: FrameType | None) -> None:
-        while frame is not None:  # an update that poll has returned is the test's own to lose
+        while frame is not None:  # after poll has returned an update, losing it would be the test's fault
             if frame.f_code is tbq.Follower.poll.__code__:
                 raise KeyboardInterrupt
             frame = frame.f_back

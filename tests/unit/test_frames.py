@@ -49,7 +49,7 @@ def test_dataset_is_one_of_arrow(log: tbq.LogDir) -> None:
 
 
 def test_what_arrow_would_answer_by_itself(log: tbq.LogDir) -> None:
-    """Its side of the dataset has no rows: no method may fall through to it."""
+    """The base class of the dataset has no rows: no method may fall through to it."""
     made = log.dataset()
     only = made.filter(pc.field("tag") == "acc").filter(pc.field("step") > 1)
     assert only.count_rows() == 6
@@ -143,7 +143,7 @@ def test_a_limit_ends_the_reading(log: tbq.LogDir) -> None:
 
 @pytest.mark.usefixtures("by_run")
 def test_a_limit_behind_a_filter(log: tbq.LogDir) -> None:
-    some = lazy(log._reader).filter(pl.col("value") > 5).head(3)
+    some = log.lazy().filter(pl.col("value") > 5).head(3)
     assert some.collect().select("run", "value").rows() == [("a", 6.0), ("a", 7.0), ("b", 6.0)]
 
 
@@ -181,7 +181,7 @@ def test_one_run_that_cannot_be_read_is_told_of(tmp_path: Path, ask: str) -> Non
 
 @pytest.mark.usefixtures("by_run")
 def test_a_limited_query_that_fails(tmp_path: Path) -> None:
-    """What is wrong is said as by any other query, though DuckDB asks for the rows when it is long under way."""
+    """An error reads like that of any other query, although DuckDB requests the rows late."""
     root = logs.write(tmp_path, {run: {"t": logs.line(range(20))} for run in ("a", "b")})
     for file in root.glob("a/*"):
         data = bytearray(file.read_bytes())

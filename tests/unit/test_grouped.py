@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+import tbq
 from tbq.columns.grouped import GroupedRows
 from tbq.errors import UsageError
 from tbq.summary.statistics import summary
@@ -66,3 +67,22 @@ def test_other_columns_are_refused() -> None:
     ):
         with pytest.raises(UsageError, match="want the columns run, tag, step, value, got run, x"):
             function(pa.table({"run": ["a"], "x": [1]}))
+
+
+@pytest.mark.parametrize("smooth_by", [0.0, 0.5])
+def test_a_chart_draws_complete_rows_alone(smooth_by: float) -> None:
+    """A row without a run is not drawn as one of the last run, and a row without a value is not a diverged one."""
+    from tbq.plot.options import PlotOptions
+    from tbq.plot.scalars import of_table
+
+    options = PlotOptions.of({"smooth": smooth_by})
+    drawn, expected = (
+        [
+            (line.name, line.x.tolist(), line.y.tolist())
+            for panel in of_table(tbq.Table(table, "scalars"), None, None, options).panels
+            for line in panel.lines
+        ]
+        for table in (TABLE, every(TABLE, 1))
+    )
+    assert drawn == expected
+    assert [(name, x) for name, x, _ in drawn] == [("a", [0.0, 2.0]), ("b", [0.0, 1.0])]

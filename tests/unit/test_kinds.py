@@ -1,4 +1,4 @@
-"""Histograms as numbers, hparams wide, and the row a run of `log.summary`."""
+"""Histograms as numbers, hparams wide, and the one row per run of `log.summary`."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_mesh_that_is_not_there_is_named_as_asked_for(tmp_path: Path) -> None:
 
 
 def test_tensors_under_a_tag_of_scalars_are_tensors_wherever_its_plugin_is_told(tmp_path: Path) -> None:
-    """The metadata may stand in a later file of the run: what is no number until then must not vanish."""
+    """The metadata may come in a later file of the run: values that are not numbers until then must not vanish."""
     pair = protolog.number(1.0)
     pair.float_val.append(2.0)
     pair.tensor_shape.dim.add().size = 2

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError, DeltaError
-from lakes import assert_same, exact_rows, lake_rows
+from lakes import assert_same, exact_rows, lake_rows, make_runs
 
 import tbq
 import tbq.lake
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[tbq.LogDir, tbq.LogDir]:
-    """The sample log, and the lake of it."""
+    """The sample log and its lake."""
     root = tmp_path_factory.mktemp("lake")
     tbq.demo(root / "runs")
     tbq.lake.sync(root / "runs", root / "lake")
@@ -106,19 +105,8 @@ def test_what_a_lake_cannot_do(both: tuple[tbq.LogDir, tbq.LogDir]) -> None:
         lake.scalars(tag="absent")
 
 
-def make_log(root: Path, runs: int) -> None:
-    for number in range(runs):
-        folder = root / f"run{number:03}"
-        folder.mkdir(parents=True)
-        events = [
-            ef.scalar(tag, step, step / 2, 100.0 + step) for step in range(20) for tag in ("acc", "loss")
-        ]
-        data = b"".join(map(ef.record, [ef.version(99.0), *events]))
-        (folder / "events.out.tfevents.1.h").write_bytes(data)
-
-
 def test_others_read_it(tmp_path: Path) -> None:
-    make_log(tmp_path / "log", 5)
+    make_runs(tmp_path / "log", 5)
     tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
     table = DeltaTable(tmp_path / "lake" / "scalars")
     rows = table.to_pyarrow_dataset()  # noqa: F841 - DuckDB finds it by its name
@@ -149,7 +137,7 @@ def _overwrite(table: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("rewrite", [_update, _overwrite])
 def test_a_sync_of_what_others_wrote(tmp_path: Path, rewrite: Callable[[Path], None]) -> None:
-    """deltalake and polars have views of text, which their files say."""
+    """deltalake and polars write string views, and their files declare them."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     tbq.demo(log)
     tbq.lake.sync(log, lake)
@@ -163,7 +151,7 @@ def test_a_sync_of_what_others_wrote(tmp_path: Path, rewrite: Callable[[Path], N
 
 
 def test_data_files_are_sorted_and_have_statistics(tmp_path: Path) -> None:
-    make_log(tmp_path / "log", 5)
+    make_runs(tmp_path / "log", 5)
     tbq.lake.sync(tmp_path / "log", tmp_path / "lake")
     table = DeltaTable(tmp_path / "lake" / "scalars")
     rows = pq.read_table(table.file_uris()[0]).to_pylist()
@@ -179,8 +167,8 @@ def test_data_files_are_sorted_and_have_statistics(tmp_path: Path) -> None:
 
 
 def test_a_data_file_ends_where_a_run_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that files have runs of their own, and what is read of several need not be sorted."""
-    make_log(tmp_path / "log", 7)
+    """Data files do not share runs, so that rows of several files need not be sorted."""
+    make_runs(tmp_path / "log", 7)
     for most in (100, 25):  # more than a run has, and less
         monkeypatch.setattr("tbq.lake.datafiles.MOST_ROWS", most)
         lake = tmp_path / f"lake{most}"
@@ -202,7 +190,7 @@ def test_a_data_file_ends_where_a_run_does(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_selections(tmp_path: Path) -> None:
-    make_log(tmp_path / "log", 4)
+    make_runs(tmp_path / "log", 4)
     lake = tmp_path / "lake"
     for _ in range(2):
         tbq.lake.sync(tmp_path / "log", lake, run=["run001", "run002"], tag="l*", kinds="scalars")
@@ -218,7 +206,7 @@ def test_selections(tmp_path: Path) -> None:
 
 
 def test_a_selection_of_a_run_with_restarts(tmp_path: Path) -> None:
-    """Tags that are not selected hide nothing of those that are, and are not counted."""
+    """Tags that are not selected do not hide rows of selected tags, and are not counted."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     log.mkdir()
     first, second = log / "events.out.tfevents.1.h", log / "events.out.tfevents.2.h"
@@ -249,96 +237,19 @@ def test_a_selection_of_a_run_with_restarts(tmp_path: Path) -> None:
     with second.open("ab") as file:
         file.write(scalars("acc", range(30, 40), 500) + scalars("loss", range(4, 9), 500))
     check()
-    # Another tag begins anew: nothing of its earlier rows is left.
+    # Another tag starts over: none of its earlier rows is left.
     (log / "events.out.tfevents.3.h").write_bytes(
         ef.record(ef.version(900.0)) + scalars("acc", range(2), 900) + scalars("loss", range(6, 8), 900)
     )
     check()
 
 
-def test_small_files_are_joined_and_old_ones_deleted(tmp_path: Path) -> None:
-    log, lake = tmp_path / "log", tmp_path / "lake"
-    make_log(log, 3)
-    for step in range(20, 26):
-        tbq.lake.sync(log, lake, compact=False)
-        for path in log.rglob("*tfevents*"):
-            with path.open("ab") as file:
-                file.write(ef.record(ef.scalar("loss", step, 0.5, 100.0 + step)))
-    tbq.lake.sync(log, lake, compact=False)
-    assert len(DeltaTable(lake / "scalars").file_uris()) == 7
-    tbq.lake.sync(log, lake, compact=True, retention=0.5)
-    assert len(list((lake / "scalars").glob("*.parquet"))) == 8, "queries of the last half hour go on"
-    tbq.lake.sync(log, lake, compact=True, retention=0)
-    assert len(DeltaTable(lake / "scalars").file_uris()) == 1
-    assert len(list((lake / "scalars").glob("*.parquet"))) == 1
-    assert_same(lake, log)
-    assert not tbq.lake.sync(log, lake)
-
-
-def test_files_that_another_sync_is_about_to_commit_stay(tmp_path: Path) -> None:
-    """Even without any retention: they are not its rubbish before an hour has passed."""
-    log, lake = tmp_path / "log", tmp_path / "lake"
-    make_log(log, 2)
-    tbq.lake.sync(log, lake)
-    (path,) = (lake / "scalars").glob("*.parquet")
-    written = path.with_name("part-" + "0" * 32 + ".lz4.parquet")
-    written.write_bytes(path.read_bytes())
-    with next(log.rglob("*tfevents*")).open("ab") as file:
-        file.write(ef.record(ef.scalar("loss", 20, 0.5, 120.0)))
-    tbq.lake.sync(log, lake, compact=True, retention=0)
-    assert written.exists()
-    assert len(list((lake / "scalars").glob("*.parquet"))) == 2, "what was joined is gone"
-    hours_ago = time.time() - 7200
-    os.utime(written, (hours_ago, hours_ago))
-    tbq.lake.sync(log, lake, compact=True, retention=0)
-    assert not written.exists()
-    assert_same(lake, log)
-
-
-def test_another_sync_commits_while_files_are_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Deleting is a commit too: the other one wins, and nobody hears of it. Other failures are told in words."""
-    log, lake = tmp_path / "log", tmp_path / "lake"
-    make_log(log, 2)
-    tbq.lake.sync(log, lake)
-    failures: list[Exception] = [
-        CommitFailedError("a concurrent transaction deleted data this operation read")
-    ]
-
-    def vacuum(*_: Any, **_more: Any) -> None:
-        raise failures[0]
-
-    monkeypatch.setattr(DeltaTable, "vacuum", vacuum)
-    assert not tbq.lake.sync(log, lake, compact=True)
-    failures[0] = DeltaError("permission denied")
-    with pytest.raises(tbq.TbqError, match=r"cannot be deleted: permission denied\n.*the lake is intact"):
-        tbq.lake.sync(log, lake, compact=True)
-    assert_same(lake, log)
-
-
-def test_many_small_files_are_joined_without_being_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tbq.lake.maintenance.SEVERAL", 4)
-    log, lake = tmp_path / "log", tmp_path / "lake"
-    make_log(log, 1)
-    (path,) = log.rglob("*tfevents*")
-    for step in range(20, 28):
-        tbq.lake.sync(log, lake)
-        with path.open("ab") as file:
-            file.write(ef.record(ef.scalar("loss", step, 0.5, 100.0 + step)))
-    tbq.lake.sync(log, lake)
-    assert len(DeltaTable(lake / "scalars").file_uris()) < 5
-    assert_same(lake, log)
-
-
 def test_a_sync_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large logs are committed run by run, and old positions are deleted."""
-    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 2)
+    monkeypatch.setattr("tbq.lake.share.SHARE_RUNS", 2)
     monkeypatch.setattr("tbq.lake.position._KEEP_SECONDS", -1.0)
     log, lake = tmp_path / "log", tmp_path / "lake"
-    make_log(log, 9)
+    make_runs(log, 9)
     assert tbq.lake.sync(log, lake).added == 9
     assert_same(lake, log)
     for path in list(log.rglob("*tfevents*"))[:3]:
@@ -351,14 +262,14 @@ def test_a_sync_in_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_rows_that_were_made_by_other_rules_are_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if the sync that does it is stopped in between."""
+    """Also if the sync is stopped in between."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     for run in "abc":
         (log / run).mkdir(parents=True)
         (log / run / "events.out.tfevents.1.h").write_bytes(
             ef.event_file([ef.version(), ef.scalar("loss", 1, 1.0)])
         )
-    monkeypatch.setattr("tbq.lake.work.SHARE_RUNS", 1)
+    monkeypatch.setattr("tbq.lake.share.SHARE_RUNS", 1)
     tbq.lake.sync(log, lake)
     assert not tbq.lake.sync(log, lake)
     monkeypatch.setattr("tbq.lake.position.RULES", 2)
@@ -381,7 +292,7 @@ def test_rows_that_were_made_by_other_rules_are_made_anew(
 
 def test_an_unfinished_record_is_a_loss_once_nobody_writes_it(tmp_path: Path) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
-    make_log(log, 1)
+    make_runs(log, 1)
     (path,) = log.rglob("*tfevents*")
     path.write_bytes(path.read_bytes()[:-3])
     tbq.lake.sync(log, lake)
@@ -427,7 +338,7 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
 def test_a_lake_belongs_to_one_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Any
 ) -> None:
-    """However a directory is named: the same words mean another one elsewhere, and are refused there."""
+    """A relative path means another directory elsewhere, and is refused there."""
     lake = tmp_path / "lake"
     for number, place in enumerate(("a[1]", "b")):
         folder = tmp_path / place / "runs" / "a[b]"
@@ -448,7 +359,7 @@ def test_a_lake_belongs_to_one_directory(
 
 
 def outcome(ask: Callable[[], Any], path: Path) -> Any:
-    """What a question gives: rows, or an error in words that name no path."""
+    """The result of a query: rows, or an error without paths."""
     try:
         return ask()
     except TbqError as failure:
@@ -457,7 +368,7 @@ def outcome(ask: Callable[[], Any], path: Path) -> Any:
 
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 def test_tags_that_restarts_left_nothing_of(tmp_path: Path) -> None:
-    """A log knows them still: its tables are empty, and so are those of its lake, also after it has grown."""
+    """The log still lists them with empty tables, and so does its lake, also after growth."""
     log, lake = tmp_path / "log", tmp_path / "lake"
 
     def write(path: Path, wall: float, tags: dict[str, range]) -> None:
@@ -498,7 +409,7 @@ def test_tags_that_restarts_left_nothing_of(tmp_path: Path) -> None:
 
 
 def test_an_item_that_is_a_name_takes_that_alone(tmp_path: Path) -> None:
-    """Whichever comes first, the tag of that name or others that the pattern matches; and once it is gone."""
+    """Whether the tag of that name comes first or other matching tags; and after it is gone."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     items = ["loss[0]", "note"]
 
@@ -536,7 +447,7 @@ def test_an_item_that_is_a_name_takes_that_alone(tmp_path: Path) -> None:
 
 
 def test_a_scan_knows_names_of_later_groups(tmp_path: Path) -> None:
-    """A log is scanned a few runs at a time; a tag of the last one may be called like the pattern."""
+    """A log is scanned a few runs at a time; only the last run may have a tag that equals the pattern."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     for run in ("a", "b"):
         (log / run).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A lake on an object store, of a log on one: a real S3 server answers."""
+"""A lake in an object store, of a log in an object store: with a real S3 server."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_lake_of_a_bucket(bucket: Bucket) -> None:
 
 
 def test_what_needs_event_files_says_so(bucket: Bucket, tmp_path: Path) -> None:
-    """At once: nobody waits for ever for new rows of a lake."""
+    """Immediately, instead of waiting forever for new rows of a lake."""
     log, lake = bucket.url("runs"), bucket.url("lake")
     bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(10)))
     tbq.lake.sync(log, lake)

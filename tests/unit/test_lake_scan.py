@@ -1,4 +1,4 @@
-"""What is read of a lake's data files: in order whatever files there are, and no more of them than is needed."""
+"""Reading a lake's data files: rows are in order for any set of files, and only the needed files are read."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def assert_reads_the_same(lake: Path | str, log: Path | str, **storage: Any) -> 
 def test_order_and_selections_over_many_files(
     tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of files with runs of their own, of files that overlap, and after they were joined."""
+    """From files with distinct runs, from files that overlap, and after joining."""
     monkeypatch.setattr("tbq.lake.datafiles.MOST_ROWS", most)
     monkeypatch.setattr("tbq.export.parquet._GROUP", 16)
     monkeypatch.setattr("tbq.export.parquet._LEAST", 6)
@@ -70,7 +70,7 @@ def test_order_and_selections_over_many_files(
 
 
 def test_many_rows_are_read_by_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And few are not: the answer is the same."""
+    """And few rows are not: the result is the same."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     for steps in (range(5), range(5, 9)):
         grow(log, 4, steps)
@@ -94,7 +94,7 @@ def test_a_table_that_somebody_else_rearranged(tmp_path: Path) -> None:
 
 
 def test_values_of_one_tag_in_files_of_somebody_else(tmp_path: Path) -> None:
-    """They are chosen by their place in the order of the log, which such a file need not have."""
+    """Values are chosen by their position in log order, which such a file need not have."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     for steps in (range(5), range(5, 9)):
         for run in ("a", "b"):
@@ -116,7 +116,7 @@ def test_values_of_one_tag_in_files_of_somebody_else(tmp_path: Path) -> None:
     assert found == want
 
 
-#: Names in UTF-16 of two units each, which readers in Rust do not understand if they are escaped in JSON.
+#: Characters of two UTF-16 units, which readers in Rust misread if they are escaped in JSON.
 RARE = ("\U00020bb7", "\U0001f600", "\U0010ffff")
 
 
@@ -151,7 +151,7 @@ def test_names_beyond_the_first_65536_characters(
 
 
 def test_series_that_came_after_the_tags_were_read(tmp_path: Path) -> None:
-    """Tables are those of the moment they are first asked for; a later one has what another does not know of."""
+    """Each table is as of its first use; a later table may have rows that an earlier one does not know."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     grow(log, 1, range(5))
     tbq.lake.sync(log, lake)
@@ -175,7 +175,7 @@ def test_tags_of_another_kind_are_known_to_a_scan(tmp_path: Path) -> None:
 
 
 def test_a_filter_by_functions_of_strings(tmp_path: Path) -> None:
-    """They are not defined for the labels that tables have, and are for the strings that Ray has of them."""
+    """Some are not defined for the dictionary labels of tables, but are for Ray's strings."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     grow(log, 3, range(5))
     tbq.lake.sync(log, lake)

@@ -1,4 +1,4 @@
-"""What a notebook shows, in a real kernel: each object once, and nothing that nobody asked for."""
+"""What a notebook shows, in a real kernel: each object once, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that are not finite, not there or huge: shown, exported and compared without a crash or a wrong number."""
+"""Values that are not finite, missing or huge: shown, exported and compared without a crash or a wrong number."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def test_groups_by_nothing_are_refused(root: Path) -> None:
 
 
 def test_statistics_of_huge_values_are_finite() -> None:
-    """Sums and squares of them are not."""
+    """Their sums and squares overflow."""
     values = [1.0e308, 1.5e308, 1.2e308, 1.7e308]
     table = pa.table({"run": list("abcd"), "tag": ["x"] * 4, "step": [0] * 4, "value": values})
     want = pytest.approx([1.35e308, np.std(np.array(values) / 1e300, ddof=1) * 1e300])

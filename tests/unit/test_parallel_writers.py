@@ -76,7 +76,7 @@ def test_a_rewrite_keeps_when_sessions_began(tmp_path: Path, options: dict[str, 
 
 
 def test_follow_agrees_at_every_byte(tmp_path: Path) -> None:
-    """The first event comes after the header, and may change which session is the earlier one."""
+    """The first event comes after the header, and may change the order of sessions."""
     files = [put(tmp_path / "full", str(n), late(21.0 + n, *times)) for n, times in enumerate(TIMES)]
     grown = [put(tmp_path / "runs/a", str(n), []) for n in range(2)]
     data = [path.read_bytes() for path in files]
@@ -138,7 +138,7 @@ def test_forked_workers_lose_nothing(tmp_path: Path, read_events: Any) -> None:
 
 @needs_fork
 def test_workers_that_log_one_after_the_other_and_end_together_lose_nothing(tmp_path: Path) -> None:
-    """What tells them from a restart is that the first one was still there when the second one began."""
+    """They are not a restart, because the first was still running when the second began."""
     context = multiprocessing.get_context("fork")
     writer = tbq.SummaryWriter(tmp_path / "run")
     logged, over = context.Event(), context.Event()
@@ -176,7 +176,7 @@ def test_copies_that_end_together_lose_nothing(tmp_path: Path) -> None:
 
 @needs_fork
 def test_a_forked_child_may_begin_at_any_step(tmp_path: Path) -> None:
-    """Its file is a session of its own: that its parent was further is no mistake."""
+    """Its file is a session of its own: it may begin before its parent's last step."""
     context = multiprocessing.get_context("fork")
     writer = tbq.SummaryWriter(tmp_path / "run")
     writer.add_scalar("loss", 1.0, 100)

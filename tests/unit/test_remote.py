@@ -1,4 +1,4 @@
-"""Logs in object stores and on web servers: the same tables as from a directory, few requests, clear words."""
+"""Logs in object stores and on web servers: the same tables as from a directory, few requests, clear messages."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_problems_name_the_url(bucket: Bucket) -> None:
 
 
 def test_a_cut_off_object_is_not_one_that_is_being_written(bucket: Bucket, s3_server: S3Server) -> None:
-    """What counts is when the object was written, not when its copy was."""
+    """The object's time counts, not that of its copy."""
     data = ef.event_file([ef.version(), ef.scalar("loss", 1, 1), ef.scalar("loss", 2, 2)])
     bucket.put("runs/events.out.tfevents.1.host", data[:-5])
     log = tbq.open(bucket.url("runs"))
@@ -164,7 +164,7 @@ def test_a_cut_off_object_is_not_one_that_is_being_written(bucket: Bucket, s3_se
 
 
 def _age(server: S3Server, bucket: Bucket, seconds: float) -> None:
-    """Let the objects of a bucket be older."""
+    """Make the objects of a bucket older."""
     import datetime
 
     from moto.s3.models import s3_backends

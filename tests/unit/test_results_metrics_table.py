@@ -144,7 +144,7 @@ def test_kill_9_keeps_every_finished_epoch(tmp_path, ending):
 
 @pytest.mark.long
 def test_kill_9_at_any_moment_leaves_a_file_that_goes_on(tmp_path):
-    """Killed from outside while it writes as fast as it can, columns appearing all the time."""
+    """Killed while it writes as fast as it can, with new columns all the time."""
     script = textwrap.dedent("""
         import sys
         from tbq.results import MetricsTable

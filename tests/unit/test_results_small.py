@@ -103,7 +103,7 @@ def test_polars_takes_a_table(tmp_path: Path) -> None:
     table = tbq.open(logs.write(tmp_path, {"a": {"loss": [(1, 0.5), (2, 0.25)]}})).scalars()
     frame = pl.DataFrame(table)
     assert frame.equals(table.to_polars()) and frame.columns == table.columns
-    taken = pl.from_arrow(table)  # from polars 2 on a Series of structs, of whatever is not pyarrow's
+    taken = pl.from_arrow(table)  # from polars 2 on, a Series of structs for anything but pyarrow objects
     assert isinstance(taken, pl.DataFrame | pl.Series)
     unnested = taken if isinstance(taken, pl.DataFrame) else taken.struct.unnest()
     assert unnested.equals(frame)
@@ -179,7 +179,7 @@ def test_a_tensor_of_an_unknown_plugin_is_an_array(tmp_path: Path) -> None:
         log.tensor("nowhere")
 
 
-# ---- what a stream of rows is told ----
+# ---- options of a stream of rows ----
 
 
 READERS: dict[str, Any] = {

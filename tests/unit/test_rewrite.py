@@ -1,4 +1,4 @@
-"""Rewriting: byte for byte without an option, past damage where it is told to, and never over anything."""
+"""Rewriting: byte for byte without options, past damage with `--repair`, and never over existing files."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_value_without_a_tag_is_copied(tmp_path: Path) -> None:
     source = write(tmp_path / "runs", *rows)
     tbq.rewrite(tmp_path / "runs", tmp_path / "new")
     assert new(tmp_path / "new").read_bytes() == source.read_bytes()
-    # Also where its record is changed, dropped or named.
+    # Also if its record is changed, dropped or renamed.
     tbq.rewrite(tmp_path / "runs", tmp_path / "moved", offset_steps=5)
     table = tbq.open(tmp_path / "moved").scalars(tag="").to_arrow()
     assert table["step"].to_pylist() == list(range(5, 25))
@@ -192,7 +192,7 @@ def test_a_record_that_is_no_event_is_copied_unless_repaired(tmp_path: Path) -> 
 def test_a_repair_leaves_no_damage_however_much_there_is(
     tmp_path: Path, options: dict[str, Any], large: bool
 ) -> None:
-    """More bad records of each kind than a report lists, with sound ones after them."""
+    """More bad records of each kind than a report lists, with valid ones after them."""
     odd = pl.record(b"\x0a\xff\xff\xff\xff\x0fno event")
     torn = bytearray(scalar("loss", 1, 1.0))
     torn[-1] ^= 1

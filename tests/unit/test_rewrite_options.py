@@ -334,7 +334,7 @@ def test_dry_run_writes_nothing_and_tells_the_same(tmp_path: Path) -> None:
 
 
 def test_records_inside_a_torn_one_that_is_dropped(tmp_path: Path) -> None:
-    """A large record was cut off, and its length leads exactly to a record after sound ones."""
+    """A large record was cut off, and its length leads exactly to a record after valid ones."""
     inside = b"".join(scalar("loss", step, 1.0) for step in range(1, 150))
     image = next(
         made

@@ -122,7 +122,7 @@ KINDS = {
 def test_metadata_in_one_session_holds_for_all(
     tmp_path_factory: Any, sessions: list[list[str]], split_file: bool, data: st.DataObject
 ) -> None:
-    """A tag's metadata may stand on any one of its events: its values are what they are in the whole run."""
+    """A tag's metadata may be on any of its events: its values keep the kind that they have in the complete run."""
     root = tmp_path_factory.mktemp("log")
     places = {
         kind: [(i, j) for i, kinds in enumerate(sessions) for j, each in enumerate(kinds) if each == kind]

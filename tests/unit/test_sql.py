@@ -1,4 +1,4 @@
-"""`log.sql`: tables by name, parameters, what is read for a query, what it says when it is wrong, what it cannot do."""
+"""`log.sql`: tables by name, parameters, what is read for a query, its error messages, what it cannot do."""
 
 from __future__ import annotations
 

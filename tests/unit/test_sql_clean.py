@@ -90,7 +90,7 @@ HARMLESS = [
 
 
 def state(log: tbq.LogDir) -> list[object]:
-    """Everything that a query can see of what is not its log."""
+    """Everything that a query can see besides its log."""
     parts = [
         "select avg(value) as n from scalars",
         "select function_name, macro_definition from duckdb_functions() where not internal order by all",

@@ -1,4 +1,4 @@
-"""Output: whole or not at all, never over a file without force, pipes and devices directly."""
+"""Output: complete or not at all, never over a file without force; pipes and devices directly."""
 
 import errno
 import os
@@ -79,8 +79,11 @@ def test_the_mode_is_that_of_a_new_file(tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o444, 0o755])
-@pytest.mark.parametrize("ending", ["csv", "parquet", "sqlite", "duckdb", "npz", "csv.gz"])
+@pytest.mark.parametrize(
+    ("ending", "mode"),
+    [("csv", 0o600), ("csv", 0o644), ("csv", 0o444), ("csv", 0o755)]
+    + [(ending, 0o640) for ending in ("csv", "parquet", "sqlite", "duckdb", "npz", "csv.gz")],
+)
 def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path, mode: int, ending: str) -> None:
     target = tmp_path / f"out.{ending}"
     write(pa.table({"a": [1]}), target)
@@ -132,7 +135,7 @@ def test_a_group_that_cannot_be_kept_passes_nothing_on(
 def test_one_of_two_that_write_the_same_new_file_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the other one comes between the look and the rename."""
+    """Even if the other file appears between the check and the rename."""
     monkeypatch.setattr("tbq.export.target.check_free", lambda *_: None)
     with pytest.raises(OutputError, match="already exists"), output(tmp_path / "a") as stream:
         stream.write(b"mine")
@@ -213,7 +216,7 @@ def test_an_unwritable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "no")
 
-    # Where tests run as root every folder is writable: the refusal is played.
+    # For root every folder is writable, so the refusal is simulated.
     monkeypatch.setattr("os.mkdir", refuse)
     with (
         pytest.raises(OutputError, match=r"cannot be written: permission denied\n  choose a folder"),
@@ -246,7 +249,7 @@ def test_a_named_pipe_is_written_directly(tmp_path: Path, format: str) -> None:
     write(table, tmp_path / f"file.{format}")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert got[0][:4] == (tmp_path / f"file.{format}").read_bytes()[:4]
-    if format != "npz":  # a zip that cannot seek puts its sizes behind the data
+    if format != "npz":  # a zip that cannot seek puts its sizes after the data
         assert got[0] == (tmp_path / f"file.{format}").read_bytes()
 
 

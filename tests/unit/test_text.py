@@ -1,4 +1,4 @@
-"""Names that logs choose never reach a terminal as they are."""
+"""Names from logs never reach a terminal unescaped."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Arguments that cannot be right: the error names them, and the file stays valid."""
+"""Invalid arguments: the error names them, and the file stays valid."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,7 +168,7 @@ def test_the_error_names_the_argument_and_the_file_stays_valid(tmp_path, read_ev
         ({"flush_secs": "soon"}, "flush_secs: got 'soon'"),
         ({"flush_secs": float("inf")}, "flush_secs: got inf"),
         ({"filename_suffix": "/x"}, "filename_suffix: got '/x'"),
-        ({"resume": "yes"}, "resume: got 'yes' (str), want one of 'auto', 'new', 'error'"),
+        ({"resume": "yes"}, "resume: got 'yes' (str), want one of auto, new, error"),
         ({"on_error": "ignore"}, "on_error: got 'ignore'"),
     ],
 )
@@ -197,3 +199,16 @@ def test_an_unwritable_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(OutputError, match="log_dir: no permission to write here"):
         tbq.SummaryWriter(tmp_path / "run")
+
+
+def test_a_replacement_takes_the_arguments_of_tensorboardx(tmp_path: Path) -> None:
+    from tbq.write.replacement import Replacement
+
+    writer = Replacement(tmp_path / "a", None, None, 5, 3.0, None, False)
+    writer.close()
+    assert (writer.max_queue, writer.flush_secs) == (5, 3.0)
+    assert not (tmp_path / "a").exists()  # write_to_disk=False
+    with pytest.raises(TypeError, match="takes 7 positional arguments, got 8"):
+        Replacement(tmp_path, "", None, None, 2.0, "", True, "run")
+    with pytest.raises(TypeError, match="multiple values"):
+        Replacement(tmp_path, log_dir=tmp_path)

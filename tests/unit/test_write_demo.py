@@ -1,4 +1,4 @@
-"""The demo: the same each time, complete, and never over somebody's files."""
+"""The demo: the same each time, complete, and never over existing files."""
 
 from __future__ import annotations
 

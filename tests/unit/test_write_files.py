@@ -9,11 +9,11 @@ import pickle
 import re
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
 import pytest
+from waiting import wait_for
 
 import tbq
 from tbq.errors import OutputError, TbqWarning
@@ -142,7 +142,7 @@ def test_last_step_of_a_large_or_damaged_file(tmp_path):
 
 
 def test_what_is_not_an_event_file_is_not_continued(tmp_path):
-    """The rule of readers is that of the writer: marks that profilers and SageMaker leave are not event files."""
+    """The writer follows the readers' rule: marker files of profilers and SageMaker are not event files."""
     for name in ("events.out.tfevents.1.h.sagemaker-uploaded", "events.out.tfevents.1.h.profile-empty"):
         (tmp_path / name).touch()
     assert existing.event_files(str(tmp_path)) == []
@@ -184,14 +184,6 @@ def test_a_second_writer_in_another_process_is_told(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tbq.SummaryWriter(tmp_path).close()
-
-
-def wait_for(condition):
-    for _ in range(2000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("did not come to be")
 
 
 def test_flushed_by_time(tmp_path, read_events):

@@ -140,7 +140,7 @@ def decoded(audio):
 
 
 class WithArray:
-    """What JAX arrays, among others, offer, and nothing else."""
+    """Has only the interface that JAX arrays, among others, offer."""
 
     def __init__(self, value):
         self.value = np.array(value)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from late import Late
+from waiting import wait_for
 
 import tbq
 from tbq.errors import OutputError, TbqWarning, UsageError
@@ -23,7 +24,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def logged(events):
-    """What a file has, in order: (tag, step, number)."""
+    """The contents of a file, in order: (tag, step, number)."""
     return [
         (value.tag, event.step, value.simple_value if value.HasField("simple_value") else None)
         for event in events
@@ -33,7 +34,7 @@ def logged(events):
 
 @st.composite
 def programs(draw):
-    """Calls of a writer, and in between which of the late values arrive, and who looks."""
+    """Calls of a writer and, in between, which late values arrive and who polls."""
     return draw(
         st.lists(
             st.one_of(
@@ -92,7 +93,7 @@ def test_wall_times_are_those_of_the_calls(tmp_path, read_events):
         writer.log({"d": 1.0}, 1)
         after = time.time()
         writer.add_scalar("e", 1.0, 1, walltime=5.0)
-        time.sleep(0.02)
+        wait_for(lambda: time.time() > after)
         value.arrive()
     times = [event.wall_time for event in read_events(tmp_path)[1:]]
     assert all(before <= seconds <= after for seconds in times[:4])
@@ -120,12 +121,10 @@ def test_the_flusher_writes_what_has_arrived(tmp_path, read_events):
         writer.add_scalar("a", first, 1)
         writer.add_scalar("a", second, 2)
         first.arrive()
-        while len(read_events(tmp_path)) < 2:
-            time.sleep(0.01)
+        wait_for(lambda: len(read_events(tmp_path)) == 2)
         assert logged(read_events(tmp_path)) == [("a", 1, 1.0)]
         second.arrive()
-        while len(read_events(tmp_path)) < 3:
-            time.sleep(0.01)
+        wait_for(lambda: len(read_events(tmp_path)) == 3)
 
 
 def test_a_full_batch_wakes_the_flusher(tmp_path, read_events):
@@ -134,8 +133,7 @@ def test_a_full_batch_wakes_the_flusher(tmp_path, read_events):
             value = Late(1.0)
             value.arrive()
             writer.add_scalar("a", value, step)
-        while len(read_events(tmp_path)) < 1 + pending.BATCH:
-            time.sleep(0.01)
+        wait_for(lambda: len(read_events(tmp_path)) == 1 + pending.BATCH)
 
 
 def test_a_failed_value_is_named_and_the_others_are_written(tmp_path, read_events):
@@ -163,8 +161,7 @@ def test_a_failed_value_is_reported_by_close_and_by_the_next_call(tmp_path):
     with tbq.SummaryWriter(tmp_path / "b", flush_secs=0.01) as writer:
         writer.add_scalar("loss", value, 7)
         value.fail(RuntimeError("gone"))
-        while writer._file.pending.events:
-            time.sleep(0.01)
+        wait_for(lambda: not writer._file.pending.events)
         with pytest.warns(TbqWarning, match="'loss' at step 7: gone"):
             writer.add_scalar("other", 1.0, 1)
 
@@ -340,10 +337,7 @@ def test_max_queue_counts_late_values(tmp_path, read_events):
             value = Late(1.0)
             value.arrive()
             writer.add_scalar("a", value, step)
-        until = time.monotonic() + 20
-        while len(read_events(tmp_path)) < 4 and time.monotonic() < until:
-            time.sleep(0.01)
-        assert len(read_events(tmp_path)) == 4
+        wait_for(lambda: len(read_events(tmp_path)) == 4)
 
 
 def test_the_flusher_does_not_spin_while_a_device_computes(tmp_path, monkeypatch):

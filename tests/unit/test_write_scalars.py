@@ -1,4 +1,4 @@
-"""add_scalar, log, add_scalars, step(): what is in the file, and what is said about the steps."""
+"""add_scalar, log, add_scalars, step(): what is in the file, and the warnings about steps."""
 
 from __future__ import annotations
 

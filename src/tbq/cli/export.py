@@ -124,7 +124,13 @@ def command(
         raise UsageError(
             "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
         )
-    if kind != "all":
+    by_log = (
+        kind == "scalars"
+        and layout == "long"
+        and out.is_file
+        and all(value is None for value in curve_values.values())
+    )
+    if kind != "all" and not by_log:  # log.write checks by itself
         out.check(schema(kind) if layout == "long" and not elements else None)
     log = opened(logdir, reading)
     with progress_bar() as progress:
@@ -133,12 +139,7 @@ def command(
             paths = log.write(str(out.path), **out.target, **options)
             say(f"{out.path}: {counted(len(paths), 'file')}")
             return
-        if (
-            kind == "scalars"
-            and layout == "long"
-            and out.is_file
-            and all(value is None for value in curve_values.values())
-        ):
+        if by_log:
             rows = log.write(str(out.path), kind=kind, **out.target, **options).rows or 0
             _tell_nothing(rows, logdir, log, kind)
             say(f"{out.path}: {counted(rows, 'row')}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,8 +26,6 @@ from tbq.export.stream import FORMATS
 from tbq.schema import KINDS as _TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import tbq
     from tbq.cli.lines import Lines, RowPrinter
     from tbq.cli.watchdog import FailedCheck, Watchdog

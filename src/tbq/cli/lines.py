@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tbq.text import counted, printable, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
 
     import tbq

@@ -46,7 +46,7 @@ def _bundled(
     def decorate(function: Callable[..., Any]) -> Any:
         @wraps(function)
         def command(**given: Any) -> Any:
-            return function(**{name: make(**{key: given.pop(key) for key in keys})}, **given)
+            return function(**{name: make(**{key: given.pop(key) for key in keys if key in given})}, **given)
 
         return _all(*decorators)(command)
 
@@ -89,18 +89,6 @@ def _use_cache(ctx: click.Context, _param: click.Parameter, value: str | None) -
         from tbq.storage import using
 
         ctx.with_resource(using(cache=value))
-
-
-def _output(
-    path: str | None,
-    format: str | None,
-    force: bool,
-    csv_safe: bool,
-    json_nan: str,
-    columns: str | None,
-    drop_bytes: bool,
-) -> Output:
-    return Output(path, format, force, csv_safe, json_nan, columns, drop_bytes)
 
 
 unpack_option: Decorator[Any] = click.option(
@@ -258,7 +246,7 @@ _targets: tuple[Callable[[Any], Any], ...] = (
     json_nan_option,
 )
 #: Where a table goes; `timed_output_options` are for tables with wall times.
-output_options: Decorator[Any] = _bundled("out", _output, *_targets)
+output_options: Decorator[Any] = _bundled("out", Output, *_targets)
 timed_output_options: Decorator[Any] = _bundled(
     "out",
     Output,

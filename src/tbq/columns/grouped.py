@@ -58,12 +58,12 @@ class GroupedRows:
         tag, tag_names = codes_of(table.column("tag"))
         step, value = numbers(table.column("step")), numbers(table.column("value"))
         wall_times = numbers(table.column("wall_time")) if wall_time else None
-        starts, order = _starts(run, tag), None
+        starts, order = starts_of(run, tag), None
         if not _grouped(run[starts], tag[starts], len(tag_names)):
             order = np.lexsort((order_of(tag_names)[tag], order_of(run_names)[run]))
             run, tag, step, value = run[order], tag[order], step[order], value[order]
             wall_times = None if wall_times is None else wall_times[order]
-            starts = _starts(run, tag)
+            starts = starts_of(run, tag)
         names = run_names.to_pylist(), tag_names.to_pylist()
         return cls(run, tag, step, value, starts, *names, wall_times, order)
 
@@ -72,6 +72,13 @@ class GroupedRows:
         """The row after the last row of each group."""
         ends = np.append(self.starts, len(self.run))[1:]
         return ends.astype(np.int64)
+
+    def parts(self) -> dict[tuple[str, str], slice]:
+        """The rows of each run and tag."""
+        return {
+            (self.run_names[self.run[start]], self.tag_names[self.tag[start]]): slice(start, end)
+            for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        }
 
     def in_table_order(self, values: NDArray[Any]) -> NDArray[Any]:
         """One value per row, in the order of the table's complete rows."""
@@ -82,7 +89,8 @@ class GroupedRows:
         return ordered
 
 
-def _starts(run: Ints, tag: Ints) -> NDArray[np.int64]:
+def starts_of(run: Ints, tag: Ints) -> NDArray[np.int64]:
+    """The first row of each stretch of rows with the same run and tag."""
     if not len(run):
         return np.zeros(0, np.int64)
     changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])

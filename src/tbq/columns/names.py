@@ -16,16 +16,16 @@ _KEYS = {"wide": ("run", "step"), "summary": ("run",), "hparams wide": ("run", "
 _CAPITALS = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
-def distinct(wanted: Iterable[tuple[str, str]], taken: Iterable[str] = ()) -> list[str]:
-    """A name for each (name, qualifier), none of them `taken`; a qualifier that starts with a dot is a suffix.
+def distinct(wanted: Iterable[tuple[str, str]], reserved: Iterable[str] = ()) -> list[str]:
+    """A name for each (name, qualifier), none of them `reserved`; a qualifier that starts with a dot is a suffix.
 
-    >>> distinct([("loss", "tag."), ("run", "tag."), ("loss", ".text")], taken=["run"])
+    >>> distinct([("loss", "tag."), ("run", "tag."), ("loss", ".text")], reserved=["run"])
     ['loss', 'tag.run', 'loss.text']
     """
     plain = [
         (name.replace("\0", "\\0"), qualifier) for name, qualifier in wanted
     ]  # Arrow's names end at a zero byte
-    used = {"", *taken}
+    used = {"", *reserved}
     names: list[str | None] = []
     for name, _ in plain:
         names.append(None if name in used else name)
@@ -39,13 +39,13 @@ def distinct(wanted: Iterable[tuple[str, str]], taken: Iterable[str] = ()) -> li
     return [name or "" for name in names]
 
 
-def column_names(tags: Iterable[str], taken: Iterable[str] = ("run", "step")) -> list[str]:
-    """The tags as names of columns: a taken name such as `run` or `step` becomes `tag.run`, `tag.step`.
+def column_names(tags: Iterable[str], reserved: Iterable[str] = ("run", "step")) -> list[str]:
+    """The tags as names of columns: a reserved name such as `run` or `step` becomes `tag.run`, `tag.step`.
 
     >>> column_names(["loss", "step"])
     ['loss', 'tag.step']
     """
-    return distinct([(tag, TAG) for tag in tags], taken)
+    return distinct([(tag, TAG) for tag in tags], reserved)
 
 
 def ignoring_case(names: Sequence[str], kind: str = "") -> list[str]:

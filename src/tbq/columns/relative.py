@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from tbq.columns.codes import codes_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: The name of the column beside `wall_time`.
 COLUMN = "relative_time"

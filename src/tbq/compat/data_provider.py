@@ -92,7 +92,7 @@ class DataProvider:
         with self._lock:
             self._looked = time.monotonic()
             if self._update is None:
-                self._update = self._listing.look()
+                self._update = self._listing.poll()
             update = self._update
             self._loaded = True
             for problem in update.problems:

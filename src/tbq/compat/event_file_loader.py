@@ -7,6 +7,7 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
@@ -195,15 +196,9 @@ class LegacyEventFileLoader(RawEventFileLoader):
 class EventFileLoader(LegacyEventFileLoader):
     """Yields events in which every value is a tensor with its data class, as TensorBoard's plugins expect."""
 
-    def __init__(
-        self,
-        file_path: str | os.PathLike[str],
-        detect_file_replacement: bool = False,
-        *,
-        protobuf: bool | None = None,
-    ) -> None:
-        super().__init__(file_path, detect_file_replacement, protobuf=protobuf)
-        self._migration = Migration()
+    @cached_property
+    def _migration(self) -> Migration:
+        return Migration()
 
     def Load(self) -> Iterator[Any]:
         yield from self._Given(self._Migrated)

@@ -7,13 +7,13 @@ import importlib.abc
 import importlib.util
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tbq.compat import defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
 
 _EVENTS = "tensorboard.backend.event_processing"

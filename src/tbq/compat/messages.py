@@ -188,19 +188,7 @@ def raw_fields(data: bytes) -> Iterator[tuple[int, int, int, int, int, int]]:
         number, wire = key >> 3, key & 7
         if number == 0:
             raise DecodeError("Error parsing message: a field has no number")
-        start = at
-        raw = 0
-        if wire == schema.VARINT:
-            raw, at = _varint(data, at)
-        elif wire == schema.BYTES:
-            raw, start = _varint(data, at)
-            at = start + raw
-        elif wire in (schema.FIXED64, schema.FIXED32):
-            at += 8 if wire == schema.FIXED64 else 4
-        elif wire == schema.GROUP:
-            at = _after_group(data, at, number)
-        else:
-            raise DecodeError("Error parsing message: a field has an unknown wire type")
+        raw, start, at = _content(data, at, wire, number)
         if at > end:
             raise DecodeError("Error parsing message: it ends inside a field")
         yield number, wire, raw, begin, start, at
@@ -302,23 +290,30 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise DecodeError("Error parsing message: a number has more than ten bytes")
 
 
+def _content(data: bytes, at: int, wire: int, number: int) -> tuple[int, int, int]:
+    """The varint of a field, which is a length for bytes, and the starts of its content and of the next field."""
+    if wire == schema.VARINT:
+        raw, end = _varint(data, at)
+        return raw, at, end
+    if wire == schema.BYTES:
+        raw, start = _varint(data, at)
+        return raw, start, start + raw
+    if wire in (schema.FIXED64, schema.FIXED32):
+        return 0, at, at + (8 if wire == schema.FIXED64 else 4)
+    if wire == schema.GROUP:
+        return 0, at, _after_group(data, at, number)
+    raise DecodeError("Error parsing message: a field has an unknown wire type")
+
+
 def _after_group(data: bytes, at: int, number: int) -> int:
     open_groups = [number]
     while open_groups:
         key, at = _varint(data, at)
-        wire = key & 7
-        if wire == schema.GROUP:
+        if key & 7 == schema.GROUP:
             open_groups.append(key >> 3)
-        elif wire == schema.END_GROUP:
+        elif key & 7 == schema.END_GROUP:
             if open_groups.pop() != key >> 3:
                 raise DecodeError("Error parsing message: a group ends that was not started")
-        elif wire == schema.VARINT:
-            _, at = _varint(data, at)
-        elif wire == schema.BYTES:
-            length, at = _varint(data, at)
-            at += length
-        elif wire in (schema.FIXED64, schema.FIXED32):
-            at += 8 if wire == schema.FIXED64 else 4
         else:
-            raise DecodeError("Error parsing message: a field has an unknown wire type")
+            _, _, at = _content(data, at, key & 7, 0)
     return at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from tbq._core import ValueRows
 
 _T = TypeVar("_T")
-_R = TypeVar("_R")
 
 #: The rows of `ScalarEvents`, as the core writes them.
 SCALAR_DTYPE = np.dtype((np.record, [("wall_time", "<f8"), ("step", "<i8"), ("value", "<f8")]))
@@ -120,44 +119,6 @@ class ScalarEvents(np.ndarray[Any, Any]):
 
     __str__ = __repr__
 
-    # The other methods of a list; each works on the events as a list.
-
-    def _change(self, change: Callable[[list[Any]], _R]) -> _R:
-        items = list(self)
-        result = change(items)
-        rows = np.array([tuple(item) for item in items], SCALAR_DTYPE)
-        # As unpickling does: the only way to give this object other memory, whoever owns its current memory.
-        self.__setstate__((1, rows.shape, rows.dtype, False, rows.tobytes()))  # type: ignore[arg-type]
-        return result
-
-    def append(self, item: ScalarEvent) -> None:
-        self._change(lambda items: items.append(item))
-
-    def extend(self, more: Iterable[ScalarEvent]) -> None:
-        self._change(lambda items: items.extend(more))
-
-    def insert(self, index: int, item: ScalarEvent) -> None:
-        self._change(lambda items: items.insert(index, item))
-
-    def pop(self, index: int = -1) -> ScalarEvent:
-        event: ScalarEvent = self._change(lambda items: items.pop(index))
-        return event
-
-    def remove(self, item: ScalarEvent) -> None:
-        self._change(lambda items: items.remove(item))
-
-    def clear(self) -> None:
-        self._change(lambda items: items.clear())
-
-    def reverse(self) -> None:
-        self._change(lambda items: items.reverse())
-
-    def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:  # type: ignore[override]
-        self._change(lambda items: items.sort(key=key, reverse=reverse))
-
-    def __delitem__(self, key: Any) -> None:
-        self._change(lambda items: items.__delitem__(key))
-
     def index(self, item: object, *bounds: int) -> int:
         return list(self).index(item, *bounds)
 
@@ -165,6 +126,23 @@ class ScalarEvents(np.ndarray[Any, Any]):
         return list(self).count(item)
 
 
+def _changing(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of lists that changes the events."""
+
+    @functools.wraps(method)
+    def change(self: ScalarEvents, *args: Any, **options: Any) -> Any:
+        items = list(self)
+        result = method(items, *args, **options)
+        rows = np.array([tuple(item) for item in items], SCALAR_DTYPE)
+        # As unpickling does: the only way to give this object other memory, whoever owns its current memory.
+        self.__setstate__((1, rows.shape, rows.dtype, False, rows.tobytes()))  # type: ignore[arg-type]
+        return result
+
+    return change
+
+
+for _name in ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort", "__delitem__"):
+    setattr(ScalarEvents, _name, _changing(getattr(list, _name)))
 Sequence.register(ScalarEvents)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,6 @@ import numpy as np
 from tbq.compat import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tbq.compat.messages import Message
     from tbq.compat.schema import FieldSpec
 

@@ -226,7 +226,7 @@ class WatchApp(App[None]):
         assert self._filtering
         what = self._filtering[0]
         names = self.model.tags if what == "tag" else self.model.listed
-        about = "a name, a glob, re:EXPR, or words · ⏎ keeps it, Esc drops it"
+        about = "words, -word, a glob, or re:EXPR · ⏎ keeps it, Esc drops it"
         return [Span(f" {len(names):,} {what}s", bold=True), Span(f"  {about}", dim=True)]
 
     # Keys.

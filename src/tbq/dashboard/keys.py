@@ -16,7 +16,7 @@ class Key(NamedTuple):
 
 
 KEYS = (
-    Key("slash", "filter('tag')", "/", "filter", "filter tags: glob, re:… or word"),
+    Key("slash", "filter('tag')", "/", "filter", "filter tags: words, glob, re:…"),
     Key("f", "filter('run')", "f", "runs", "filter runs in the same way"),
     Key("j,down", "model('move_run', 1)", "j ↓", "", "next run"),
     Key("k,up", "model('move_run', -1)", "k ↑", "", "previous run"),

@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from tbq.dashboard.runs import ShownRun, tags_of
+from tbq.errors import UsageError
 from tbq.live.states import STALLED_AFTER, STATES, State
 from tbq.live.view import AXES, Axis
 from tbq.plot.colours import colours
 from tbq.problems import Problem
-from tbq.select import Selection
+from tbq.select import name_filter
 
 if TYPE_CHECKING:
     from tbq.live.polling import Poll
@@ -109,7 +110,7 @@ class Model:
     @cached_property
     def listed(self) -> list[str]:
         """The runs that match the filter, sorted."""
-        names = chosen(self.run_filter, self.runs, "run")
+        names = chosen(self.run_filter, self.runs)
         return names if self.sort == "name" else sorted(names, key=self._sort_key)
 
     def _sort_key(self, name: str) -> tuple[float, float]:
@@ -128,7 +129,7 @@ class Model:
     @cached_property
     def tags(self) -> list[str]:
         """The filtered tags of the current kind; pinned tags first."""
-        names = chosen(self.tag_filter, tags_of(self.runs.values(), self.kind), "tag")
+        names = chosen(self.tag_filter, tags_of(self.runs.values(), self.kind))
         pinned = [tag for tag in self.pins if tag in names]
         return pinned + [tag for tag in names if tag not in pinned]
 
@@ -299,35 +300,12 @@ class Model:
         self.refresh()
 
 
-def chosen(text: str, names: Iterable[str], what: str) -> list[str]:
-    """The names that match a filter: patterns as in `--run` and `--tag`, otherwise names that contain its words.
-
-    >>> chosen("val/* loss", ["val/acc", "train/loss", "loss", "lr"], "tag")
-    ['val/acc', 'loss']
-    >>> chosen("acc LR", ["val/acc", "loss", "lr"], "tag")
-    ['val/acc', 'lr']
-    >>> chosen("re:[", ["loss"], "tag")
-    []
-    """
-    known = list(names)
-    text = text.strip()
-    if not text:
-        return known
-    matching = _matching(text, known, what)
-    if not matching:
-        for word in text.split():
-            matches = _matching(word, known, what)
-            matching |= matches or {name for name in known if word.lower() in name.lower()}
-    return [name for name in known if name in matching]
-
-
-def _matching(item: str, known: list[str], what: str) -> set[str]:
-    from tbq.errors import UsageError
-
+def chosen(text: str, names: Iterable[str]) -> list[str]:
+    """The names that fit a filter; none while its regular expression is unfinished."""
     try:
-        return set(Selection.of(item, what).resolve(known).names)
-    except UsageError:  # an unfinished regular expression
-        return set()
+        return list(filter(name_filter(text), names))
+    except UsageError:
+        return []
 
 
 def _moved(names: list[str], name: str | None, by: int) -> str | None:

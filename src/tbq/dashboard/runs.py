@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tbq.live.states import RunState
+from tbq.live import states
+from tbq.live.states import SHAPES, RunState
 from tbq.plot.colours import AMBER, GREEN, GREY, RED
 from tbq.text import natural
 
@@ -23,15 +24,15 @@ class Sign(NamedTuple):
 
 #: Each state has its own shape as well as its colour, for terminals without colour.
 SIGNS: Mapping[State, Sign] = {
-    "running": Sign("●", GREEN),
-    "stalled": Sign("◐", AMBER),
-    "finished": Sign("○", GREY),
-    "failed": Sign("✕", RED),
+    "running": Sign(SHAPES["running"], GREEN),
+    "stalled": Sign(SHAPES["stalled"], AMBER),
+    "finished": Sign(SHAPES["finished"], GREY),
+    "failed": Sign(SHAPES["failed"], RED),
 }
 
 
 #: The sign of a run that has not been read yet.
-UNREAD = Sign("·", GREY)
+UNREAD = Sign(states.UNREAD, GREY)
 
 
 @dataclass

@@ -11,10 +11,10 @@ from tbq.dashboard.keys import KEYS, Key
 from tbq.dashboard.model import KINDS, Model
 from tbq.dashboard.runs import SIGNS, UNREAD, ShownRun, Sign, tags_of
 from tbq.live.states import STATES, State
-from tbq.numbers import ago, aligned, number, rate
+from tbq.numbers import ago, aligned, number, rate, sized
 from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted, width
 from tbq.plot.colours import AMBER, RED
-from tbq.text import counted, sized
+from tbq.text import counted
 
 _CARD_WIDTH, _CARD_HEIGHT = 36, 10  # the preferred least size of a chart
 _LEAST = 7  # cells of a column of values, so that it does not move with each value

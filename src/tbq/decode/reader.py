@@ -77,7 +77,7 @@ class Reader:
         series = table_of(result.series([run.name for run in runs]))
         return tags.settled(series["tag"].unique().to_pylist())
 
-    def given(self, reading: Mapping[str, Any]) -> Reader:
+    def with_options(self, reading: Mapping[str, Any]) -> Reader:
         """This reader; with `restarts="split"`, a reader whose runs are the sessions."""
         if reading.get("restarts") != "split":
             return self

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tbq.diagnosis.finding import Finding
 from tbq.diagnosis.report import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.progress import Progress

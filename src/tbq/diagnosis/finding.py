@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -53,6 +54,10 @@ class Finding:
         'warning'
         """
         return {**asdict(self), "path": None if self.path is None else shown_path(self.path)}
+
+
+#: what a check gives
+Findings = Iterator[Finding]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,17 @@ class Shown:
             f"of {self.logged:,} points TensorBoard shows {self.rust:,} (with --load_fast=false {self.python:,}), "
             f"tbq {self.tbq:,}"
         )
+
+
+def effects(survey: Survey, series: Iterable[int]) -> Iterator[tuple[str, list[int], str]]:
+    """By run: its name, its series among these, and what each reader shows of its scalars."""
+    scalars = survey.is_kind("scalars")
+    by_run: dict[int, list[int]] = {}
+    for each in sorted(series):
+        by_run.setdefault(int(survey.series["run"][each]), []).append(each)
+    for run, together in by_run.items():
+        numbers = [each for each in together if scalars[each]]
+        yield survey.runs[run].name, together, f": {describe(survey, *numbers)}" if numbers else ""
 
 
 def describe(survey: Survey, *series: int) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tbq.diagnosis.finding import SEVERITIES, Finding
 from tbq.text import natural, printable, shortened, shown_path
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SAME = 5  # a code with findings in more runs than this gets a single line
 _RUNS = 20

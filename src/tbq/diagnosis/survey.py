@@ -403,7 +403,7 @@ class Survey:
     @cached_property
     def overwritten(self) -> dict[int, int]:
         """Files that two writers wrote over each other, with the offset of the first such place."""
-        from tbq.diagnosis.overwritten import overwritten
+        from tbq.diagnosis.damage import overwritten
 
         return overwritten(self)
 

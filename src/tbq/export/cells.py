@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tbq._core import float_text
@@ -11,8 +12,6 @@ from tbq.export.options import ExportOptions
 from tbq.export.rows import iso, json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
 

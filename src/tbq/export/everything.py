@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tbq.arguments import StrPath
 from tbq.errors import UsageError
@@ -14,9 +15,6 @@ from tbq.export.inside import clear
 from tbq.export.options import ExportOptions
 from tbq.export.target import check_free, is_direct, make_folder, output_folder
 from tbq.source.urls import is_remote, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def is_folder(path: StrPath) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from html import escape
 from typing import IO, TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from tbq.export.cells import cell_rows, is_numeric
 from tbq.text import page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pyarrow as pa
 
     from tbq.export.options import ExportOptions

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from tbq.errors import OutputError
+from tbq.errors import OutputError, existing
 from tbq.export.target import make_folder
 
 
@@ -40,7 +40,7 @@ def clear(target: Path, force: bool) -> None:
     if stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and not _is_link(target)):
         return  # the writer of the file reports these, or replaces them
     if not force:
-        raise OutputError("already exists", path=target, hint="use --force (force=True) to replace it")
+        raise existing(target)
     target.unlink()
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from tbq.errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
     import pyarrow as pa
 

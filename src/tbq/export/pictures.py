@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import DamageError, missing
 from tbq.export.fit import bytes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
     from PIL import Image
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from tbq._core import Cell, TextColumn, TextRows
@@ -11,8 +12,6 @@ from tbq.columns.times import is_wall_time
 from tbq.export.fit import refuse_bytes as refuse_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
     from tbq._core import Labels

@@ -9,19 +9,18 @@ import itertools
 import os
 import re
 import stat
+from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tbq.arguments import StrPath
-from tbq.errors import OutputError
+from tbq.errors import OutputError, existing
 from tbq.scratch import Scratch, beside, sweep
 from tbq.source.urls import is_remote, refuse_remote
 from tbq.text import Screen, shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from typing_extensions import Buffer
 
 _FD = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
@@ -80,7 +79,6 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
         yield content
         _keep_mode(content, target)
         with scratch.settled():
-            check_free(path, force)
             _rename(content, target, force)
 
 
@@ -200,16 +198,16 @@ def _rename(content: Path, target: Path, force: bool) -> None:
     try:
         if os.name == "nt":
             content.rename(target)
-        else:
+            return
+        try:
             target.hardlink_to(content)
-    except FileExistsError:
-        raise OutputError(
-            "already exists", path=target, hint="use --force (force=True) to replace it"
-        ) from None
-    except OSError:
-        if os.name == "nt":
+        except FileExistsError:
             raise
-        content.replace(target)  # the file system has no hard links
+        except OSError:  # the file system has no hard links: take the name, then replace the empty file
+            target.open("xb").close()
+            content.replace(target)
+    except FileExistsError:
+        raise existing(target) from None
 
 
 def is_direct(path: StrPath) -> bool:
@@ -234,7 +232,7 @@ def check_free(path: StrPath, force: bool) -> None:
     if Path(path).is_dir():
         raise OutputError("is a folder, want a file name", path=path)
     if not force and os.path.lexists(path):
-        raise OutputError("already exists", path=path, hint="use --force (force=True) to replace it")
+        raise existing(path)
 
 
 def check_folder_can_be_made(path: StrPath) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tbq.arguments import StrPath
-from tbq.errors import OutputError, SourceError
+from tbq.errors import OutputError, SourceError, existing
 from tbq.scratch import temporary
 from tbq.source.store import Store, open_store
 from tbq.source.urls import ObjectURL, place_of
@@ -39,9 +39,7 @@ def check_absent(path: StrPath, force: bool) -> None:
             return
         raise OutputError(failure.message, path=path, hint=failure.hint, code=failure.code) from failure
     if exists:
-        raise OutputError(
-            "already exists", path=path, hint="use --force (force=True) to replace it", code="exists"
-        )
+        raise existing(path)
 
 
 def _target(path: StrPath) -> tuple[ObjectURL, Store]:

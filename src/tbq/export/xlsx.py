@@ -6,6 +6,7 @@ import io
 import math
 import re
 import zipfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from tbq.export.rows import json_text
 from tbq.scratch import temporary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     import pyarrow as pa

@@ -1,1 +1,1 @@
-"""Everything but scalars: tensors, histograms, images, … as tables and values, and the summary of each run."""
+"""Everything but scalars: tensors, histograms, images, … as tables and values."""

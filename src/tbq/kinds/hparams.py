@@ -51,7 +51,7 @@ def wide(table: pa.Table, names: Iterable[str] | None = None) -> pa.Table:
     from tbq.columns.names import distinct
 
     runs, columns, about = by_run(table, names)
-    titles = distinct([(name, HPARAM) for name in columns], taken=("run", "group", "status"))
+    titles = distinct([(name, HPARAM) for name in columns], reserved=("run", "group", "status"))
     arrays: dict[str, Any] = {"run": pa.array(runs, pa.string()).dictionary_encode()}
     arrays |= dict(zip(titles, columns.values(), strict=True))
     arrays["group"] = pa.array([group for group, _ in about], pa.string())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from tbq.arguments import keywords
-from tbq.columns.codes import names_in
+from tbq.columns.codes import names_in, values_of
 from tbq.columns.rows import having, recast, take
 from tbq.decode.options import READING, DecodeOptions, Reading, Selected
 from tbq.decode.problems import path_of
@@ -14,6 +14,7 @@ from tbq.decode.reader import table_of
 from tbq.problems import to_arrow
 from tbq.schema import schema
 from tbq.select import Names, Selection
+from tbq.table.table import Table
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
@@ -187,3 +188,20 @@ class _Joined:
         self.first_wall_time = min((report.first_wall_time for report in timed), default=0.0)
         self.last_wall_time = max((report.last_wall_time for report in timed), default=0.0)
         self.writer = next((report.writer for report in reports if report.writer), "")
+
+
+class TagTable(Table):
+    """The `tags` table; `by_kind()` returns the tags of each kind."""
+
+    def by_kind(self) -> dict[str, list[str]]:
+        """The tags of each kind, sorted, as in TensorBoard's `EventAccumulator.Tags()`.
+
+        >>> import pyarrow as pa
+        >>> TagTable(pa.table({"tag": ["b", "a"], "kind": ["scalars", "scalars"]})).by_kind()
+        {'scalars': ['a', 'b']}
+        """
+        kinds: dict[str, set[str]] = {}
+        arrow = self.to_arrow()
+        for tag, kind in zip(values_of(arrow["tag"]), values_of(arrow["kind"]), strict=True):
+            kinds.setdefault(kind, set()).add(tag)
+        return {kind: sorted(tags) for kind, tags in sorted(kinds.items())}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tbq.kinds.audio import AudioTable
     from tbq.kinds.histograms import HistogramTable
     from tbq.kinds.hparams import HparamTable
-    from tbq.kinds.tags import TagTable
+    from tbq.kinds.overview import TagTable
     from tbq.kinds.tensors import TensorTable
     from tbq.select import Names
 
@@ -32,7 +32,7 @@ _CLASSES = {
     "histograms": ("tbq.kinds.histograms", "HistogramTable"),
     "audio": ("tbq.kinds.audio", "AudioTable"),
     "hparams": ("tbq.kinds.hparams", "HparamTable"),
-    "tags": ("tbq.kinds.tags", "TagTable"),
+    "tags": ("tbq.kinds.overview", "TagTable"),
     "summary": ("tbq.summary.table", "SummaryTable"),
 }
 

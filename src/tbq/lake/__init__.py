@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tbq.lake.opened import open as open  # noqa: A004 - tbq.lake.open, as users read it
+    from tbq.lake.opening import open as open  # noqa: A004 - tbq.lake.open, as users read it
     from tbq.lake.syncing import Synced as Synced
     from tbq.lake.syncing import sync as sync
 
 __all__ = ["Synced", "open", "sync"]
 
-_LAZY = {"Synced": "tbq.lake.syncing", "open": "tbq.lake.opened", "sync": "tbq.lake.syncing"}
+_LAZY = {"Synced": "tbq.lake.syncing", "open": "tbq.lake.opening", "sync": "tbq.lake.syncing"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 from tbq.errors import OutputError
-from tbq.lake.place import Entry, Place, in_arrow
+from tbq.lake.location import Entry, Location, in_arrow
 from tbq.source.store import MissingObjectError, Store, open_store, without_tls
 from tbq.storage import Storage
 
@@ -17,7 +17,7 @@ _WHOLE = 1 << 22
 _END = 1 << 16
 
 
-class Bucket(Place):
+class Bucket(Location):
     """A prefix of an object store, through obstore; deltalake reaches it by the same options."""
 
     readers = 16

@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, missing
-from tbq.lake.work import Written, shares, work
+from tbq.lake.decoded import decode_runs
+from tbq.lake.share import Written, shares
 from tbq.source.files import bytes_of
 from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
     from tbq.lake.decoded import LakeSelection
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
     from tbq.source import Run
 
 #: Bytes of event files per task: small enough that losing a worker costs little.
@@ -23,8 +24,8 @@ _TOGETHER, _SECONDS = 64, 10.0
 _TASKS = 4
 
 
-def work_on_cluster(
-    place: Place,
+def write_shares_on_cluster(
+    place: Location,
     runs: Sequence[Run],
     selected: LakeSelection,
     had: Mapping[str, Collection[str]],
@@ -84,13 +85,13 @@ def share_bytes(ray: Any, runs: Sequence[Run]) -> int:
 
 
 def _task(
-    place: Place,
+    place: Location,
     runs: Sequence[Run],
     selected: LakeSelection,
     max_unpacked: int | None,
     had: Mapping[str, Collection[str]],
 ) -> Written:
-    return work(place, runs, selected, Unpacked(max_unpacked), had=had)
+    return Written.of(place, decode_runs(runs, selected, Unpacked(max_unpacked), had=had))
 
 
 def _first_line(failure: Exception) -> str:

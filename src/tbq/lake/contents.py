@@ -17,13 +17,13 @@ from tbq.source.discover import Run
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
 
 
 class Contents:
     """The tables of a lake, each as of its first use."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Location) -> None:
         self._place = place
         self._folders = set(place.folders())
         self._tables: dict[str, LakeTable] = {}

@@ -11,13 +11,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from tbq.errors import SourceError
 from tbq.lake.layout import SOURCE, delta_schema, lake_schema
-from tbq.lake.place import in_arrow
+from tbq.lake.location import in_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.export.parquet import Stretches
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
 
 #: Most rows of a file. Overviews are rewritten when runs grow, so their files are smaller.
 MOST_ROWS = 1 << 24
@@ -37,12 +37,12 @@ class DataFile(NamedTuple):
     stats: dict[str, Any]  # numRecords, minValues, maxValues, nullCount
 
 
-def write_files(place: Place, kind: str, table: pa.Table) -> list[DataFile]:
+def write_files(place: Location, kind: str, table: pa.Table) -> list[DataFile]:
     """Write rows as new data files of a table. They are part of the table once they are committed."""
     return [_write(place, kind, part) for part in _parts(table) if len(part)]
 
 
-def read_file(place: Place, kind: str, path: str) -> pa.Table:
+def read_file(place: Location, kind: str, path: str) -> pa.Table:
     """The rows of a data file."""
     import pyarrow.parquet as pq
 
@@ -54,7 +54,7 @@ def read_file(place: Place, kind: str, path: str) -> pa.Table:
 
 
 @contextlib.contextmanager
-def reading(place: Place, kind: str, path: str) -> Iterator[None]:
+def reading(place: Location, kind: str, path: str) -> Iterator[None]:
     """Turn the errors of a missing or damaged data file into a SourceError with a hint."""
     import pyarrow as pa
 
@@ -95,7 +95,7 @@ def _parts(table: pa.Table) -> Iterator[pa.Table]:
         start = end
 
 
-def _write(place: Place, kind: str, table: pa.Table) -> DataFile:
+def _write(place: Location, kind: str, table: pa.Table) -> DataFile:
     """Write one file. Rows with the same labels are already ordered by their number."""
     import pyarrow as pa
     import pyarrow.parquet as pq

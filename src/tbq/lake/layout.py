@@ -15,7 +15,7 @@ from tbq.text import shown_path, without_secrets
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
 
 #: The version of the layout. tbq refuses lakes of other versions.
 VERSION = 1
@@ -81,7 +81,7 @@ def delta_schema(kind: str) -> pa.Schema:
     return pa.schema([field.with_type(plain(field.type)) for field in lake_schema(kind)])
 
 
-def read_config(place: Place) -> dict[str, Any] | None:
+def read_config(place: Location) -> dict[str, Any] | None:
     """The lake's configuration; None if there is no lake. Raises if the lake has another version."""
     try:
         text = place.read(CONFIG)
@@ -107,13 +107,13 @@ def read_config(place: Place) -> dict[str, Any] | None:
     return dict(config)
 
 
-def make_config(place: Place, config: dict[str, Any]) -> None:
+def make_config(place: Location, config: dict[str, Any]) -> None:
     """Create a lake in an empty place."""
     refuse_others(place, place.folders())
     place.create(CONFIG, json.dumps({"tbq_lake": VERSION, **config}, indent=1).encode())
 
 
-def refuse_others(place: Place, names: Sequence[str]) -> None:
+def refuse_others(place: Location, names: Sequence[str]) -> None:
     """Raise if a place has anything that tbq did not create."""
     from tbq.source.walk import is_event_file
 
@@ -130,7 +130,7 @@ def refuse_others(place: Place, names: Sequence[str]) -> None:
     raise OutputError(what, path=place.url, hint=hint, code="lake")
 
 
-def check_config(place: Place, config: dict[str, Any], wanted: dict[str, Any]) -> None:
+def check_config(place: Location, config: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Raise if a lake was created from other paths, or with another selection."""
     sources = repr(config.get("sources"))
     if without_secrets(sources) != sources:

@@ -11,7 +11,7 @@ from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.tables import ConflictError, LakeTable, open_tables
 
 if TYPE_CHECKING:
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
 
 #: A table with this many small files is compacted automatically.
 SEVERAL = 32
@@ -22,7 +22,7 @@ JOINED_BYTES = 1 << 26
 UNCOMMITTED_HOURS = 1
 
 
-def maintain(place: Place, compact: bool | None, retention: float, changed: bool) -> None:
+def maintain(place: Location, compact: bool | None, retention: float, changed: bool) -> None:
     """Compact tables with many small files, or every table if `compact`; then delete files that are not needed."""
     if compact is False or not (changed or compact):
         return
@@ -63,7 +63,7 @@ def join(table: LakeTable, files: list[DataFile]) -> bool:
     return True
 
 
-def vacuum(place: Place, retention: float) -> int:
+def vacuum(place: Location, retention: float) -> int:
     """Delete the data files that no version of the last `retention` hours uses; returns their number.
 
     A sync on another machine may be about to commit a file that no version uses yet, so such a file stays for an hour.

@@ -17,7 +17,7 @@ from tbq.source.growing import RECENT, Growing
 from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
     from tbq.lake.tables import LakeTable
     from tbq.source import Run
 
@@ -133,7 +133,7 @@ def _grows(run: Run, path: str, growing: Growing) -> bool:
     return growing(path) if version is None else growing.now - version.modified < RECENT
 
 
-def standing(place: Place, tables: Mapping[str, LakeTable]) -> tuple[Position, bool]:
+def standing(place: Location, tables: Mapping[str, LakeTable]) -> tuple[Position, bool]:
     """The tables' newest position, and whether all tables are at it.
 
     If a sync was stopped between its commits, some tables are at an older position. The runs that differ are forgotten:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.lake.layout import OWN
-from tbq.lake.place import in_arrow
+from tbq.lake.location import in_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
 
 _FOLDER = f"{OWN}/positions"
 _META = b"tbq.position"
@@ -81,7 +81,7 @@ class Position:
                 self._places[run] = (table, row)
 
 
-def load(place: Place, version: int) -> Position | None:
+def load(place: Location, version: int) -> Position | None:
     """The position with that version; None if one of its files is missing or damaged."""
     if version == 0:
         return Position()
@@ -102,13 +102,13 @@ def load(place: Place, version: int) -> Position | None:
     return position
 
 
-def next_version(place: Place, used: Iterable[int]) -> int:
+def next_version(place: Location, used: Iterable[int]) -> int:
     """A version that no position has yet."""
     return max([0, *used, *_versions(place)]) + 1
 
 
 def save(
-    place: Place,
+    place: Location,
     base: Position,
     version: int,
     tables: Mapping[str, int],
@@ -157,7 +157,7 @@ def save(
     return position
 
 
-def clean(place: Place, keep: Iterable[int], now: float) -> None:
+def clean(place: Location, keep: Iterable[int], now: float) -> None:
     """Delete the files that no position in `keep` needs, unless another sync may still need them."""
     needed = {part for version in keep if version for part in _parts(place, version)}
     newest = max(needed, default=0)
@@ -169,7 +169,7 @@ def clean(place: Place, keep: Iterable[int], now: float) -> None:
             place.delete(f"{_FOLDER}/{entry.name}")
 
 
-def _parts(place: Place, version: int) -> list[int]:
+def _parts(place: Location, version: int) -> list[int]:
     """The versions of a position's files; only its own if that file is missing or damaged."""
     head = _table(place, version, [])
     return [version] if head is None else [*json.loads(head.schema.metadata[_META])["parts"], version]
@@ -184,11 +184,11 @@ def _number(name: str) -> int | None:
     return int(stem) if dot and ending == "parquet" and stem.isdigit() else None
 
 
-def _versions(place: Place) -> list[int]:
+def _versions(place: Location) -> list[int]:
     return [number for entry in place.entries(_FOLDER) if (number := _number(entry.name)) is not None]
 
 
-def _table(place: Place, version: int, columns: Sequence[str] = _COLUMNS) -> pa.Table | None:
+def _table(place: Location, version: int, columns: Sequence[str] = _COLUMNS) -> pa.Table | None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tbq.decode.options import DecodeOptions, OnError
     from tbq.errors import SourceError
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
 
 
 class LakeReader(Reader):
@@ -30,7 +30,7 @@ class LakeReader(Reader):
 
     has_layers = True
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Location) -> None:
         self.contents = Contents(place)
         # The same attributes as in Reader, but read from a table on first use.
         self.found = Found([place.url], Runs(self.contents))  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ class LakeReader(Reader):
     def size_of(self, run: Run) -> int:
         return int(self.contents.runs[run.name][0])
 
-    def given(self, reading: Mapping[str, Any]) -> Reader:
+    def with_options(self, reading: Mapping[str, Any]) -> Reader:
         _refuse_policy(reading.get("restarts", "resume"))
         return self
 

@@ -13,15 +13,15 @@ from tbq.arguments import StrPath, choice, choices
 from tbq.columns.codes import values_of
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
-from tbq.lake.decoded import LakeSelection
+from tbq.lake.decoded import LakeSelection, decode_runs
 from tbq.lake.layout import DROPPED, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
 from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Position, RunChange
+from tbq.lake.share import Written, shares
 from tbq.lake.stamps import bytes_in, noted
 from tbq.lake.tables import ConflictError, LakeTable, open_tables, require_deltalake
 from tbq.lake.tail import decode_tails
-from tbq.lake.work import Written, shares, work
 from tbq.memory import give_back
 from tbq.problems import brief
 from tbq.schema import SERIES
@@ -42,7 +42,7 @@ from tbq.text import counted, shown_path
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
     from tbq.limits import Size
     from tbq.progress import Progress
     from tbq.source import Run
@@ -83,7 +83,7 @@ class Synced:
 class SyncJob:
     """What to sync, and how. `--watch` keeps it from round to round."""
 
-    place: Place
+    place: Location
     source: list[tuple[str | None, str]]
     run: Selection
     selected: LakeSelection
@@ -129,7 +129,7 @@ def sync(
     >>> print(tbq.lake.sync("runs", "lake"))
     nothing new
     """
-    from tbq.lake.place import place_of
+    from tbq.lake.location import location_of
 
     require_deltalake()
     choice("engine", engine, ("local", "ray"))
@@ -148,7 +148,7 @@ def sync(
         "kinds": None if kinds is None else list(wanted),
     }
     job = SyncJob(
-        place_of(lake, storage), named, runs, LakeSelection(tags, wanted, threads), Unpacked(max_unpacked), progress,
+        location_of(lake, storage), named, runs, LakeSelection(tags, wanted, threads), Unpacked(max_unpacked), progress,
         engine, keep_gone, compact, float(retention), config, storage, cache,
     )  # fmt: skip
     _begin(job)
@@ -279,7 +279,9 @@ def _written(
     fresh = {run.name for run in todo.added}
     runs = sorted([*todo.added, *replaced], key=lambda run: run.name)
     had = _read_before(tables, {run.name for run in replaced})
-    for share, written in _work(job, selected, runs, had, lambda run: bytes_in(todo.stamps[run.name])):
+    for share, written in _write_shares(
+        job, selected, runs, had, lambda run: bytes_in(todo.stamps[run.name])
+    ):
         for name, problems in written.kept.items():
             for line in brief(problems):
                 warn(f"{line}; the lake keeps its rows of run {name!r}, and the next sync tries again")
@@ -315,7 +317,7 @@ def _read_before(tables: Mapping[str, LakeTable], runs: set[str]) -> dict[str, s
     return out
 
 
-def _work(
+def _write_shares(
     job: SyncJob,
     selected: LakeSelection,
     runs: Sequence[Run],
@@ -323,12 +325,13 @@ def _work(
     size_of: Callable[[Run], int],
 ) -> Iterator[tuple[Sequence[Run], Written]]:
     if job.engine == "ray" and runs:
-        from tbq.lake.cluster import work_on_cluster
+        from tbq.lake.cluster import write_shares_on_cluster
 
-        yield from work_on_cluster(job.place, runs, selected, had, job.unpacked.limit)
+        yield from write_shares_on_cluster(job.place, runs, selected, had, job.unpacked.limit)
         return
     for share in shares(runs, size_of=size_of):
-        yield share, work(job.place, share, selected, job.unpacked, job.progress, had)
+        decoded = decode_runs(share, selected, job.unpacked, job.progress, had)
+        yield share, Written.of(job.place, decoded)
 
 
 class Committer:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from deltalake import DeltaTable
 
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
 
 
 class ConflictError(Exception):
@@ -25,7 +25,7 @@ class ConflictError(Exception):
 class LakeTable:
     """One table, as of the time it was opened. It may not exist yet."""
 
-    def __init__(self, place: Place, kind: str, exists: bool) -> None:
+    def __init__(self, place: Location, kind: str, exists: bool) -> None:
         self.place, self.kind = place, kind
         self._table: DeltaTable | None = _opened(place, kind) if exists else None
         self._files: list[DataFile] | None = None
@@ -150,7 +150,7 @@ class LakeTable:
 _SETTINGS = {"delta.dataSkippingStatsColumns": "run,tag,step", "delta.checkpointInterval": "20"}
 
 
-def open_tables(place: Place) -> dict[str, LakeTable]:
+def open_tables(place: Location) -> dict[str, LakeTable]:
     """Every table that a lake may have, as it is now."""
     existing = set(place.folders())
     return {kind: LakeTable(place, kind, kind in existing) for kind in (DROPPED, *TABLES)}
@@ -164,7 +164,7 @@ def require_deltalake() -> None:
         raise missing("deltalake", needed_for="a lake", extra="lake") from None
 
 
-def _opened(place: Place, kind: str) -> DeltaTable | None:
+def _opened(place: Location, kind: str) -> DeltaTable | None:
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 

@@ -1,1 +1,1 @@
-"""What is new since the last look: a log directory that is followed while it is written."""
+"""Follows a log directory while it is being written."""

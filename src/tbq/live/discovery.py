@@ -1,4 +1,4 @@
-"""Which runs there are now: found again if a directory changed, and only then."""
+"""Finds the runs of a followed log directory, and searches again only if a directory changed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tbq.source.remote import Remote
     from tbq.source.store import Object
 
-# Some file systems (object stores that are mounted) do not say when a directory changed: the search is repeated
-# after so many seconds, or after so many times what it takes.
+# Some file systems (mounted object stores) do not update the times of directories. So the search is repeated after
+# this many seconds, or after this many times its own duration if that is longer.
 _AT_LEAST_EVERY = 30.0
 _PATIENCE = 100
 
 
 class Discovery:
-    """The runs below paths, by the one rule of `tbq.open`; paths that are not there are waited for."""
+    """The runs below the paths, by the same rule as `tbq.open`. A path need not exist yet."""
 
     def __init__(self, items: Sequence[tuple[str | None, str]], remote: Remote | None = None) -> None:
         self._items = list(items)
@@ -38,22 +38,22 @@ class Discovery:
         self._absent: list[str] = []
         self._due = 0.0
         self._searched = False
-        self._unfinished = False  # a search was interrupted, after it took note of what had changed
+        self._unfinished = False  # a search was interrupted after it read which directories had changed
         self.found = Found(self.paths, [])
 
     @property
     def paths(self) -> list[str]:
-        """The paths as they were given, also those that are not there."""
+        """The paths as the caller wrote them, whether they exist or not."""
         return [path for _, path in self._items]
 
     def exists(self) -> bool:
-        """Whether one of the paths is there."""
+        """Whether one of the paths exists."""
         if self._remote is not None and self._remote.objects:
             return True
         return any(os.path.exists(place) or glob.glob(place, recursive=True) for place in self._places)
 
     def search(self) -> None:
-        """Look again if something may have changed; `found` is another object then."""
+        """Search again if something may have changed; then `found` is a new object."""
         started = time.monotonic()
         matches = [sorted(glob.glob(pattern, recursive=True)) for pattern in self._patterns]
         changed = self._unfinished or not self._searched
@@ -71,11 +71,11 @@ class Discovery:
         watched: list[str] = []
         try:
             self.found = find(self._items, watched, self._remote)
-            refuse_remote_lakes(self.found, "what is new is read from event files")
+            refuse_remote_lakes(self.found, "new data is read from event files")
         except TbqError as wrong:
             if not self._searched:
                 raise
-            # Two runs of one name, which was not so when this began: those that were known are followed on.
+            # Two runs have the same name since this search: keep following the runs known before.
             problem = Problem("discovery", "error", wrong.message, path=wrong.path, hint=wrong.hint)
             self.found = replace(self.found, problems=[problem])
             if self._remote is not None:
@@ -93,5 +93,5 @@ class Discovery:
         self._unfinished = False
 
     def _appeared(self) -> bool:
-        """Whether a path is there that was not."""
+        """Whether a path exists that did not."""
         return any(map(os.path.exists, self._absent))

@@ -1,4 +1,4 @@
-"""`tbq.follow` and `Follower`: polls a log directory, and keeps everything it has read of it."""
+"""`tbq.follow` and `Follower`: polls a log directory, and keeps everything it has read."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def follow(
     storage: Storage | None = None,
     cache: StrPath | None = None,
 ) -> Follower:
-    """Follow a log directory while it is written; iterate over the `Follower` for what is new.
+    """Follow a log directory while it is being written; iterate over the `Follower` for new data.
 
-    Takes what `tbq.open` takes, and waits for what is not there yet. `run`, `tag`, `steps`, `restarts` and `threads`
-    are those of `log.scalars`; names are judged as they appear, and none must match. `kinds` are tables ("scalars",
-    "images", …; default: all). `interval` is in seconds: 0.2 if it is not given, 30 for URLs. With `from_start=False`
-    what is already there is read, but is not part of any update. `on_error="raise"` raises at the first damage; the
-    next poll goes on after it.
+    `path` is that of `tbq.open`, and need not exist yet. `run`, `tag`, `steps`, `restarts` and `threads` are those of
+    `log.scalars`; they also select names that appear later, and need not match any. `kinds` are tables ("scalars",
+    "images", …; default: all). `interval` is in seconds (default: 0.2, or 30 for URLs). With `from_start=False`, data
+    that exists now is read, but is not part of any update. `on_error="raise"` raises at the first damage; the next
+    poll continues after it.
 
     >>> with tbq.follow("runs", tag="val/loss") as follower:
     ...     for update in follower:
@@ -83,7 +83,7 @@ def follow(
 
 
 class _Ready(NamedTuple):
-    """An update, what it was made of, and what is known once it was given."""
+    """An update that the caller has not received yet, and the follower's state afterwards."""
 
     core: LiveUpdate
     update: Update
@@ -92,10 +92,10 @@ class _Ready(NamedTuple):
 
 
 class Follower:
-    """A log directory that is followed. Made by `tbq.follow`.
+    """A followed log directory. Made by `tbq.follow`.
 
-    Iterating polls for ever and yields each `Update` with something in it, also with `async for`. A `Follower` may be
-    used from several threads.
+    Iterating, also with `async for`, polls for ever and yields each `Update` that has something new. A `Follower` may
+    be used from several threads.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Follower:
         self._options = DecodeOptions(tag=self._tag, steps=_steps(steps), restarts=restarts, threads=threads)
         choice("on_error", on_error, ON_ERROR)
         items = sources(path)
-        refuse_lakes(items, "what is new is read from event files")
+        refuse_lakes(items, "new data is read from event files")
         remote = remote_for(items, storage, cache, live=True)
         if interval is None:
             interval = INTERVAL if remote is None else REMOTE_INTERVAL
@@ -153,29 +153,28 @@ class Follower:
                 hidden=partial(_hidden, self._tag),
             )
         )
-        # Runs that are wanted; those whose objects were fetched are in the store.
-        self._chosen: list[Run] = []
-        self._unfetched = 0  # bytes that were left to the next look
-        self._unfetchable: list[Problem] = []  # as of the last look
-        self._followed: Found | None = None  # what was found, if its runs are those of the store
-        self._names: set[str] = set()  # of runs that updates have named
+        self._chosen: list[Run] = []  # the selected runs; the store has those that were fetched
+        self._unfetched = 0  # bytes that the next poll will fetch
+        self._unfetchable: list[Problem] = []  # as of the last poll
+        self._followed: Found | None = None  # the last found runs that the store knows
+        self._names: set[str] = set()  # of all runs in updates so far
         self._reported = ReportedProblems()
-        self._ready: deque[_Ready] = deque()  # updates that were made and not yet given
-        self._announced: _Ready | None = None  # whose problems were reported
+        self._ready: deque[_Ready] = deque()  # updates that no caller has received yet
+        self._announced = False  # the problems of the last update were reported
         self._ended = threading.Event()
-        self._looked = time.monotonic()  # when the last look began
+        self._poll_began = time.monotonic()
         self._idle_cost = 0.0  # seconds of CPU that the last poll took, if it found nothing
         self._left = 0  # bytes that the last poll left
         if not from_start:
-            first = self._look(rows=False)
+            first = self._read(rows=False)
             if first.update:
                 self._ready.append(first)
-                self._announced = first
+                self._announced = True
             self._settle(first)
 
     @property
     def path(self) -> str:
-        """The paths that are followed, joined by commas.
+        """The followed paths, joined by commas.
 
         >>> tbq.follow("runs").path
         'runs'
@@ -184,7 +183,7 @@ class Follower:
 
     @property
     def runs(self) -> list[str]:
-        """The names of the runs that there were at the last look, sorted.
+        """The names of the runs as of the last poll, sorted.
 
         >>> follower = tbq.follow("runs", run="lr=0.1")
         >>> update = follower.poll()
@@ -195,7 +194,7 @@ class Follower:
 
     @property
     def problems(self) -> list[Problem]:
-        """Every problem that updates have named so far.
+        """All problems of the updates so far.
 
         >>> tbq.follow("runs").problems
         []
@@ -215,11 +214,10 @@ class Follower:
         return self._ended.is_set()
 
     def poll(self, *, rows: bool = True, most: int | None = None) -> Update:
-        """Look once: what is new since the last look, at once and without waiting for anything.
+        """Poll once, without waiting: what is new since the last poll.
 
-        With `rows=False` what is new is read, but no table is made of it: the update says which runs changed, and has
-        the problems. Of much that is new, about `most` bytes are read; `update.left` says how many are left to the next
-        call.
+        With `rows=False`, the update lists the runs that changed and the problems, but has no rows. `most` limits about
+        how many bytes are read; `update.left` is how many the next call will read.
 
         >>> follower = tbq.follow("runs", kinds="images")
         >>> follower.poll().table("images").shape
@@ -235,16 +233,16 @@ class Follower:
             ready = self._prepare(rows, most)
             update = ready.update
             try:
-                # No call and no loop stands between these lines, so neither a signal nor another thread comes there.
+                # These lines contain no call and no loop, so neither a signal nor another thread can come between them.
                 if self._ready and self._ready[0] is ready:
                     del self._ready[0]
                     return update
-            except BaseException:  # a debugger, or whoever else runs code between two lines
-                self._give_back(ready)
+            except BaseException:  # a debugger may run code between two lines
+                self._return(ready)
                 raise
 
     def table(self, kind: str = "scalars") -> Table:
-        """Everything that was there at the last look: what the same table of `tbq.open` has.
+        """All rows as of the last poll: the same table as that of `tbq.open`.
 
         >>> follower = tbq.follow("runs")
         >>> update = follower.poll()
@@ -254,7 +252,7 @@ class Follower:
         return self._tables.table(kind, *self.store.everything(self.core_kind(kind)))
 
     def last_steps(self, runs: Iterable[str]) -> dict[str, int]:
-        """The largest step of each of these runs, whatever was logged at it; a run without values is left out.
+        """The largest step of each of these runs, of any tag; runs without values are left out.
 
         >>> follower = tbq.follow("runs")
         >>> follower.poll().runs.new[0], follower.last_steps(["diverged"])
@@ -266,7 +264,7 @@ class Follower:
         return {run: max(each.max_step for each in of.series) for run, of in listed.items() if of.series}
 
     def sizes(self, runs: Iterable[str]) -> dict[str, int]:
-        """How many bytes the files of each of these runs have.
+        """The bytes of each run's files.
 
         >>> follower = tbq.follow("runs")
         >>> follower.poll().runs.new[0], follower.sizes(["diverged"])["diverged"] > 0
@@ -276,9 +274,9 @@ class Follower:
         return {run.name: bytes_of(run) for run in self.store.runs if run.name in wanted}
 
     def wait(self, at_most: float | None = None) -> bool:
-        """Wait until it is time for the next look; false if the follower was closed meanwhile.
+        """Wait until it is time for the next poll; false if the follower was closed meanwhile.
 
-        That is `interval` after the last one began, or later if looking at many files takes long.
+        That is `interval` after the last poll began, or later if polling many unchanged files takes long.
 
         >>> tbq.follow("runs", interval=0.01).wait(at_most=1)
         True
@@ -294,21 +292,23 @@ class Follower:
         """
         if self._left:
             return 0.0
-        return max(0.0, self._looked + max(self.interval, _IDLE_SHARE * self._idle_cost) - time.monotonic())
+        return max(
+            0.0, self._poll_began + max(self.interval, _IDLE_SHARE * self._idle_cost) - time.monotonic()
+        )
 
     def __iter__(self) -> Iterator[Update]:
         while not self.closed:
             try:
                 ready = self._prepare()
             except UsageError:
-                if self._ended.is_set():  # by another thread, after we asked
+                if self._ended.is_set():  # by another thread, after the check above
                     return
                 raise
-            update, is_news = ready.update, bool(ready.update)
+            update, has_changes = ready.update, bool(ready.update)
             if self._ready and self._ready[0] is ready:
                 del self._ready[0]
-                if is_news:
-                    yield update  # as in poll(), nothing comes between
+                if has_changes:
+                    yield update  # as in poll(), nothing can come between
             self.wait()
 
     async def __aiter__(self) -> AsyncIterator[Update]:
@@ -321,15 +321,15 @@ class Follower:
                 if self._ended.is_set():
                     return
                 raise
-            update, is_news = ready.update, bool(ready.update)
+            update, has_changes = ready.update, bool(ready.update)
             if self._ready and self._ready[0] is ready:
                 del self._ready[0]
-                if is_news:
+                if has_changes:
                     yield update
             await asyncio.sleep(self.pause())
 
     def close(self) -> None:
-        """Stop: iterations end, and everything that was read is forgotten.
+        """Stop iterations, and release everything that was read.
 
         >>> follower = tbq.follow("runs")
         >>> follower.close()
@@ -353,32 +353,33 @@ class Follower:
         state = "closed" if self.closed else counted(len(self.store.runs), "run")
         return f"<tbq.Follower {self.path!r}: {state}>"
 
-    # An interrupt (Ctrl-C) may come at any call and any turn of a loop. So looking changes nothing but the core, which
-    # gives the same update again until it is among those that are ready; what follows from that can be done twice. Who
-    # gives an update removes it in the last step, after which no interrupt can come.
+    # An interrupt (Ctrl-C) may come at any call and in any loop. So a poll changes only the core, which returns one
+    # update until it is in `_ready`; the steps after that can be repeated. The method that returns an update removes it
+    # from `_ready` in its last step, after which no interrupt can come.
 
     def _prepare(self, rows: bool = True, most: int | None = None) -> _Ready:
-        """The update that is to be given next; look if there is none yet."""
+        """The next update to return; polls if there is none yet."""
         with self.store.lock:
             if not self._ready:
-                self._looked, began = time.monotonic(), time.thread_time()
-                ready = self._look(rows, most)
+                self._poll_began, began = time.monotonic(), time.thread_time()
+                ready = self._read(rows, most)
                 self._left = ready.update.left
                 self._idle_cost = 0.0 if ready.update else time.thread_time() - began
+                self._announced = False
                 self._ready.append(ready)
             ready = self._ready[0]
             self._settle(ready)
-            if self._announced is not ready:
+            if not self._announced:
                 try:
                     tell(ready.update.problems, self._on_error)
-                except Exception:  # it is told by that; an interrupt tells nothing
-                    self._announced = ready
+                except Exception:  # it reports the problem; an interrupt does not
+                    self._announced = True
                     raise
-                self._announced = ready
+                self._announced = True
             return ready
 
-    def _give_back(self, ready: _Ready) -> None:
-        """The next poll gives this update, which was not received."""
+    def _return(self, ready: _Ready) -> None:
+        """Let the next poll return this update, because the caller did not receive it."""
         with self.store.lock:
             if not self.closed and not (self._ready and self._ready[0] is ready):
                 self._ready.appendleft(ready)
@@ -386,20 +387,20 @@ class Follower:
     def _settle(self, ready: _Ready) -> None:
         self._names, self._reported = ready.names, ready.reported
         gone = {path for _, path, what in ready.core.changes if what == "gone"}
-        if gone:  # and not only from one run to another
+        if gone:  # except files that moved to another run
             self._unpacked.forget(gone.difference(files_of(self.store.runs)[0]))
-        self.store.taken(ready.core)
+        self.store.received(ready.core)
 
     def core_kind(self, kind: str) -> str:
-        """What the core calls the values of a table; an error if they are not followed.
+        """The core's name for the values of a table; an error if they are not followed.
 
         >>> tbq.follow("runs").core_kind("nodes")
         'graphs'
         """
         return self._tables.core_kind(kind)
 
-    def _look(self, rows: bool = True, most: int | None = None) -> _Ready:
-        # An update that the core has made already is of these runs.
+    def _read(self, rows: bool = True, most: int | None = None) -> _Ready:
+        # An update that the core already has belongs to the runs it knows.
         if not self.store.has_update:
             if not self._unfetched:
                 self.discovery.search()
@@ -413,7 +414,7 @@ class Follower:
                 self._followed = found
             if found.remote is not None:
                 self._fetch(most)
-                self.store.set_runs(self._chosen)  # an object that was replaced is another file
+                self.store.set_runs(self._chosen)  # a replaced object is a new file
         core = self.store.poll(rows, most)
         runs = list(self.store.runs)
         problems = []
@@ -439,7 +440,7 @@ class Follower:
         return _Ready(core, update, names, reported)
 
     def _fetch(self, most: int | None) -> None:
-        """Have the objects that are new or grew, about `most` bytes of them; what fails is asked for again."""
+        """Fetch about `most` bytes of new and grown objects; failed objects are fetched again at the next poll."""
         self._unfetched, self._unfetchable = 0, []
         try:
             self._unfetched = fetch(self._chosen, most=most)
@@ -453,23 +454,23 @@ class Follower:
             self._unfetchable += [_problem("unreadable", each, run.name) for each in failures]
 
     def _doubt(self, problems: Sequence[Problem]) -> None:
-        """A damaged object may be mended anywhere in it."""
+        """Fetch damaged objects entirely next time: a repair may be anywhere in them."""
         remote = self.discovery.found.remote
         if remote is not None:
             for path in {problem.path for problem in problems if problem.path and is_damage(problem)}:
                 remote.doubt(path)
 
     def _run_changes(self, core: LiveUpdate) -> tuple[set[str], RunChanges]:
-        """The runs that updates have named then, and what became of runs."""
+        """All runs in updates including this one, and how the runs changed."""
         changes = core.changes
-        there = set(self.runs)
-        gone = sorted(self._names - there)
+        current = set(self.runs)
+        gone = sorted(self._names - current)
         if not changes and not gone:
             return self._names, RunChanges([], [], [], [])
-        touched = {run for run, _, _ in changes if run in there}
+        touched = {run for run, _, _ in changes if run in current}
         new = touched - self._names
         replaced = {run for run, _, what in changes if what in ("replaced", "gone")} & touched - new
-        names = (self._names | new) & there
+        names = (self._names | new) & current
         return names, RunChanges(sorted(new), sorted(touched - new - replaced), sorted(replaced), gone)
 
 
@@ -480,11 +481,11 @@ def _problem(code: str, failure: SourceError, run: str | None = None) -> Problem
 def _selection(spec: Names, what: str) -> Selection:
     selection = Selection.of(spec, what)
     if selection.items == ():
-        raise SelectionError(f"no {what} was asked for")
-    selection.resolve([])  # raises if something is not a regular expression
+        raise SelectionError(f"no {what} was selected")
+    selection.resolve([])  # raises if a regular expression is invalid
     return selection
 
 
 def _hidden(tag: Selection, _kind: str, tags: list[str]) -> list[str]:
-    """The tags that a pattern fits, but which is the name of another."""
+    """The tags that match a pattern that is the exact name of another tag."""
     return sorted(set(tags) - set(tag.resolve(tags).names))

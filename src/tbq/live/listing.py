@@ -1,4 +1,4 @@
-"""What a followed log directory has, run by run and series by series: for views that ask as TensorBoard does."""
+"""`Listing`: the series of each followed run, as TensorBoard asks for them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Listed(NamedTuple):
-    """What there is of one series: its rows, and what its first metadata says."""
+    """One series: its rows, and the content of its first metadata."""
 
     tag: str
     kind: str
-    field: str  # that held its first value: "simple_value", "tensor", "image", …
+    field: str  # of its first value: "simple_value", "tensor", "image", …
     rows: int
     max_step: int
     max_wall_time: float
@@ -36,9 +36,9 @@ class Listed(NamedTuple):
     display_name: str
     description: str
     data_class: int
-    refused: int  # values of a scalar tag that are not exactly one number
-    began_as: str  # the field that held the first value of the tag, of whatever kind
-    began_with_metadata: bool  # whether that value has metadata
+    refused: int  # values of a scalar tag that are not a single number
+    began_as: str  # the field of the tag's first value of any kind
+    began_with_metadata: bool  # that value has metadata
 
 
 class ListedRun(NamedTuple):
@@ -57,26 +57,26 @@ class Points(NamedTuple):
 
 
 class Listing:
-    """Looks at what a `Follower` has read; nobody else may poll it. May be used from several threads."""
+    """Reads from a `Follower`, which only this object polls. May be used from several threads."""
 
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
         self._store = follower.store
 
-    def look(self) -> Update:
-        """Read what is new. No table of it is made: of the update only runs and problems are of interest."""
+    def poll(self) -> Update:
+        """Read new data. The update has runs and problems, but no tables."""
         return self._follower.poll(rows=False)
 
     def runs(self) -> list[str]:
-        """The names of the runs that there are."""
+        """The names of all runs."""
         return self._follower.runs
 
     def pause(self) -> float:
-        """Seconds until it is time for the next look."""
+        """Seconds until it is time for the next poll."""
         return self._follower.pause()
 
     def of_runs(self, runs: Sequence[str]) -> dict[str, ListedRun]:
-        """The series of these runs; those that are gone are left out."""
+        """The series of these runs; runs that are gone are left out."""
         return {
             run: ListedRun(first, [Listed(*each) for each in series])
             for run, (first, series) in self._store.listing(runs)
@@ -87,13 +87,13 @@ class Listing:
         return Points(*self._store.points(run, tag))
 
     def values(self, run: str, kind: str) -> RunValues:
-        """The values of one kind of one run, large ones still in their files."""
+        """The values of one kind of one run; large values stay in their files until they are read."""
         result, runs = self._store.of_run(kind, run)
         return RunValues(result, kind, [each.name for each in runs])
 
 
 class RunValues:
-    """The values of one kind of one run as they were when this was made."""
+    """The values of one kind of one run, as of the time when this object was made."""
 
     def __init__(self, result: Result, kind: str, runs: list[str]) -> None:
         self._result = result
@@ -117,7 +117,7 @@ class RunValues:
         return self._places.get(tag, [])
 
     def blob_lengths(self) -> list[int]:
-        """How many blobs TensorBoard makes of each row; -1 if that cannot be read."""
+        """How many blobs TensorBoard makes of each row; -1 if the row cannot be read."""
         from tbq import _core
 
         if self._lengths is None:
@@ -125,13 +125,13 @@ class RunValues:
         return self._lengths
 
     def as_logged(self, rows: Sequence[int]) -> pa.Table:
-        """These values as they were logged; those that cannot be read are left out."""
+        """These values as they were logged; unreadable values are left out."""
         from tbq import _core
 
         return self._read(_core.as_logged(self._result, self._kind, self._runs, list(rows)))
 
     def table(self, rows: Sequence[int]) -> pa.Table:
-        """The table of these values; those that cannot be read are left out."""
+        """The table of these values; unreadable values are left out."""
         from tbq import _core
 
         return self._read(_core.table(self._result, self._kind, self._runs, list(rows)))
@@ -140,5 +140,5 @@ class RunValues:
         from tbq import _core
 
         table = table_of(stream)
-        _core.value_problems(self._result)  # a value that cannot be read is left out, as TensorBoard does
+        _core.value_problems(self._result)  # discarded: TensorBoard leaves unreadable values out too
         return table

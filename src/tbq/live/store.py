@@ -1,4 +1,4 @@
-"""`LiveStore`: everything that a `Follower` has read, for its tables and for views, one thread at a time."""
+"""`LiveStore`: everything that a `Follower` has read. One thread at a time uses it."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ _ALL = (1 << 64) - 1  # bytes: everything that is new
 
 
 class LiveStore:
-    """The core's store, and the runs that it has by number. `lock` may be held over several calls."""
+    """The core's store, and the runs that it numbers. Callers may hold `lock` over several calls."""
 
     def __init__(self, core: Store) -> None:
         self.lock = threading.RLock()
         self.runs: list[Run] = []
-        self._wanted = self.runs  # which the core may not know yet, if an interrupt came between
+        self._wanted = self.runs  # unknown to the core if an interrupt came before set_files
         self._core: Store | None = core
 
     @property
     def has_update(self) -> bool:
-        """Whether an update was made and not taken: it numbers runs as they are now."""
+        """Whether the core has an update that was not `received`; it numbers runs as they are now."""
         with self.lock:
             return self._core is not None and self._core.has_update
 
     def set_runs(self, runs: Iterable[Run]) -> None:
-        """The runs to follow from now on; those that are not among them are gone."""
+        """Follow these runs from now on; all other runs are gone."""
         with self.lock:
             self._wanted = list(runs)
             self._open()
 
     def poll(self, rows: bool = True, most: int | None = None) -> LiveUpdate:
-        """Read what is new, about `most` bytes of it; without `rows` the update says only what became of files.
+        """Read about `most` bytes of new data; without `rows`, the update only lists which files changed.
 
-        The same update comes again until it is `taken`, so that an interrupt (Ctrl-C) loses nothing.
+        Returns the same update until it is `received`, so that an interrupt (Ctrl-C) loses nothing.
         """
         with self.lock:
             return self._open().poll(rows, _ALL if most is None else most)
 
-    def taken(self, update: LiveUpdate) -> None:
-        """This update will not be asked for again."""
+    def received(self, update: LiveUpdate) -> None:
+        """The caller has this update: `poll` may read on."""
         with self.lock:
             if self._core is not None:
                 self._core.taken(update)
 
     def everything(self, kind: str) -> tuple[Result, list[Run]]:
-        """All rows of a kind of the core, and the runs that the result has by number."""
+        """All rows of one of the core's kinds, and the runs that the result numbers."""
         with self.lock:
             return self._open().everything([kind]), list(self.runs)
 
     def latest(self, runs: Iterable[str], back: int) -> list[tuple[str, tuple[float, float, list[Any]]]]:
-        """Of each of these runs that is there, when it began and ended, and the last row of each series."""
+        """For each of these runs that exists: when it began and ended, and the last row of each series."""
         with self.lock:
             places = self._places()
             wanted = [run for run in runs if run in places]
@@ -65,7 +65,7 @@ class LiveStore:
         return list(zip(wanted, latest, strict=True))
 
     def listing(self, runs: Iterable[str]) -> list[tuple[str, tuple[float | None, list[Any]]]]:
-        """Of each of these runs that is there, the wall time of its first event, and what there is of each series."""
+        """For each of these runs that exists: the wall time of its first event, and its series."""
         with self.lock:
             places = self._places()
             wanted = [run for run in runs if run in places]
@@ -73,17 +73,17 @@ class LiveStore:
         return list(zip(wanted, listed, strict=True))
 
     def points(self, run: str, tag: str) -> tuple[Any, Any, Any]:
-        """Steps, wall times and values of a series of scalars; none if there is no such series."""
+        """Steps, wall times and values of a series of scalars; empty if it does not exist."""
         with self.lock:
             places = self._places()
             return self._open().points(places.get(run, len(places)), tag)
 
     def of_run(self, kind: str, run: str) -> tuple[Result, list[Run]]:
-        """All rows of a kind of one run, and the runs that the result has by number."""
+        """All rows of one kind of one run, and the runs that the result numbers."""
         return self.of_runs(kind, [run])
 
     def of_runs(self, kind: str, runs: Iterable[str]) -> tuple[Result, list[Run]]:
-        """All rows of a kind of these runs, and the runs that the result has by number."""
+        """All rows of one kind of these runs, and the runs that the result numbers."""
         with self.lock:
             places = self._places()
             wanted = sorted(places[run] for run in runs if run in places)
@@ -97,10 +97,10 @@ class LiveStore:
         width: int,
         smooth: float,
     ) -> tuple[Any, ...]:
-        """Low and high x, columns of the curves of (run, tag) pairs, and where each is broken."""
+        """Low and high x, the columns of the curves of (run, tag) pairs, and x of each first odd value."""
         with self.lock:
             places = self._places()
-            absent = len(places)  # a number that no run has
+            absent = len(places)  # the number of no run
             numbered = [(places.get(run, absent), tag) for run, tag in series]
             return self._open().curves(numbered, x, range, width, smooth)
 

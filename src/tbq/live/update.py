@@ -1,4 +1,4 @@
-"""`Update`: what one look at a log directory found."""
+"""`Update`: the result of one poll of a log directory."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class RunChanges(NamedTuple):
-    """The names of runs that changed, each in one list."""
+    """The names of runs that changed; each name is in one list."""
 
-    #: runs that were not there before
+    #: runs that did not exist before
     new: list[str]
     #: runs with more bytes, or another file
     grown: list[str]
     #: runs with a file that was truncated, replaced or deleted, or became readable or unreadable
     replaced: list[str]
-    #: runs that are not there any more
+    #: runs that no longer exist
     gone: list[str]
 
 
 class Tables(Mapping[str, "Table"]):
-    """The tables that have new rows, by name. Each is made when it is asked for."""
+    """The tables with new rows, by name. A table is made at its first use."""
 
     def __init__(self, rows: Mapping[str, int], make: Callable[[str], Table]) -> None:
         self._rows = rows
@@ -37,7 +37,7 @@ class Tables(Mapping[str, "Table"]):
         self._made: dict[str, Table] = {}
 
     def table(self, kind: str) -> Table:
-        """The new rows of this table, also if there are none."""
+        """The new rows of this table, if any."""
         if kind not in self._made:
             self._made[kind] = self._make(kind)
         return self._made[kind]
@@ -60,10 +60,10 @@ class Tables(Mapping[str, "Table"]):
 
 
 class Update:
-    """What is new since the last look. It is true if there is anything.
+    """What is new since the last poll; false if nothing is.
 
-    `tables` has the rows that are new, by kind; large values are read from their files when a table is made.
-    `runs` says which runs are new, grown, replaced or gone, `problems` what was lost, each once.
+    `tables` has the new rows by kind; large values are read from their files when a table is made. `runs` lists the
+    runs that are new, grown, replaced or gone. `problems` lists what was lost, each problem once.
     """
 
     def __init__(
@@ -78,13 +78,13 @@ class Update:
         self.tables: Tables = tables
         self.runs = runs
         self.problems = problems
-        #: bytes that are there and were left to the next poll
+        #: bytes that the next poll will read
         self.left = left
         self._retracted = retracted
         self._retracted_count = retracted_count
 
     def table(self, kind: str = "scalars") -> Table:
-        """The rows of one kind that are new; a table without rows if there are none.
+        """The new rows of one kind; an empty table if there are none.
 
         >>> update = tbq.follow("runs").poll()
         >>> update.table("texts").columns
@@ -94,9 +94,9 @@ class Update:
 
     @cached_property
     def retracted_rows(self) -> Table:
-        """Rows of earlier updates that do not count any more: `run, tag, kind, step, wall_time, value`.
+        """Rows of earlier updates that no longer count: `run, tag, kind, step, wall_time, value`.
 
-        A restart overtook them, or their file was truncated, replaced or deleted. `value` is that of a scalar.
+        A restart replaced them, or their file was truncated, replaced or deleted. Only scalars have a `value`.
         """
         from tbq.table.table import Table
 
@@ -104,7 +104,7 @@ class Update:
 
     @cached_property
     def retracted(self) -> Table:
-        """The same, one row per run, tag and kind: `run, tag, kind, first_step, count`."""
+        """The retracted rows as one row per run, tag and kind: `run, tag, kind, first_step, count`."""
         import pyarrow as pa
 
         from tbq.columns.codes import values_of

@@ -1,4 +1,4 @@
-"""What screens ask of a `Follower`: last rows, curves on one grid, last values, without a table of everything."""
+"""`View`: what screens show of a `Follower`: last rows, curves on one grid, last values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 Axis = Literal["step", "relative", "wall"]
 AXES: tuple[Axis, ...] = get_args(Axis)
-BACK = 50  # rows between the two that say how fast a run is
+BACK = 50  # rows over which a run's speed is measured
 
 
 class LatestOfSeries(NamedTuple):
-    """The last row of one series, and the one up to 50 rows before it in the same session."""
+    """The last row of one series, and an earlier row of the same session, up to 50 rows before it."""
 
     kind: str
     tag: str
@@ -42,7 +42,7 @@ class LatestOfRun(NamedTuple):
 
 
 class CurveGrid(NamedTuple):
-    """Curves on one grid: one row per series, one column per column of the picture; NaN where there is no point."""
+    """Curves on one grid: one row per series, one column per column of the picture; NaN if it has no point."""
 
     low: float
     high: float
@@ -50,11 +50,11 @@ class CurveGrid(NamedTuple):
     last: NDArray[np.float64]
     min: NDArray[np.float64]
     max: NDArray[np.float64]
-    broken: NDArray[np.float64]  # for each series, x of its first value in range that is not finite
+    broken: NDArray[np.float64]  # for each series: x of its first value in range that is not finite
 
 
 class View:
-    """Looks at what a `Follower` has read, as of its last poll. Runs that are not there have no points."""
+    """What a `Follower` has read, as of its last poll. A run that does not exist has no points."""
 
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
@@ -76,7 +76,7 @@ class View:
         width: int = 800,
         smooth: float = 0.0,
     ) -> CurveGrid:
-        """The columns of the curves of (run, tag) pairs, of all points after smoothing as TensorBoard smooths."""
+        """The columns of the curves of (run, tag) pairs, made of all points after TensorBoard's smoothing."""
         choice("x", x, AXES)
         low, high, *columns, broken = self._store.curves(series, x, range, width, smooth)
         shape = (len(series), width)
@@ -84,7 +84,7 @@ class View:
         return CurveGrid(low, high, first, last, least, largest, broken)
 
     def last_values(self, kind: str, series: Sequence[tuple[str, str]]) -> dict[tuple[str, str], pa.Table]:
-        """The rows of the last value of (run, tag) pairs that can be read; kinds are "images", "texts", …"""
+        """The rows of the last readable value of each (run, tag) pair; kinds are "images", "texts", …"""
         from tbq.columns.codes import values_of
         from tbq.kinds.values import Values
 
@@ -104,5 +104,5 @@ class View:
         return tables
 
     def exists(self) -> bool:
-        """Whether one of the paths that are followed is there."""
+        """Whether one of the followed paths exists."""
         return self._follower.discovery.exists()

@@ -74,11 +74,11 @@ def _picture() -> Any:
             with styled(self._tbq_settings):
                 super().draw(renderer)
 
-        def savefig(self, fname: Any, **given: Any) -> None:
-            form = given.get("format") or str(fname).rpartition(".")[2]
-            given.setdefault("metadata", METADATA.get(form))
+        def savefig(self, fname: Any, **options: Any) -> None:
+            form = options.get("format") or str(fname).rpartition(".")[2]
+            options.setdefault("metadata", METADATA.get(form))
             with styled(self._tbq_settings):
-                super().savefig(fname, **given)
+                super().savefig(fname, **options)
 
         def _repr_png_(self) -> bytes:
             out = io.BytesIO()

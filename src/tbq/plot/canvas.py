@@ -40,18 +40,18 @@ class Canvas:
         bottom: Floats,
         owner: int = 0,
         *,
-        behind: bool = False,
+        only_free: bool = False,
     ) -> None:
         """Draw a curve from the rows of the first, last, highest and lowest point in each column; NaN for no points.
 
         Draws each column from its highest to its lowest point, and joins it to the next column with points. With
-        `behind`, draws only in cells without an owner.
+        `only_free`, draws only in cells without an owner.
         """
         high, low = _joined(first, last, top, bottom)
         rows = np.arange(self.dots.shape[0])[:, None]
         drawn = (rows >= high) & (rows <= low)  # false without points: comparisons with NaN are false
         touched = self._cells(drawn).any(axis=(2, 3))
-        if behind:
+        if only_free:
             touched &= self.owners == UNOWNED
             drawn &= np.repeat(np.repeat(touched, 4, axis=0), 2, axis=1)
         self.dots |= drawn
@@ -74,11 +74,11 @@ class Canvas:
         self.dots |= drawn
         self.owners[touched] = owner
 
-    def dotted(self, column: int, owner: int, every: int = 2) -> None:
+    def dotted(self, column: int, owner: int) -> None:
         """Draw a thin vertical line of dots, in cells without another owner."""
         if not 0 <= column < self.dots.shape[1]:
             return
-        for row in range(0, self.dots.shape[0], every):
+        for row in range(0, self.dots.shape[0], 2):
             if self.owners[row // 4, column // 2] in (UNOWNED, owner):
                 self.dots[row, column] = True
                 self.owners[row // 4, column // 2] = owner

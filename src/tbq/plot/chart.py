@@ -16,13 +16,13 @@ from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.colours import RED
 from tbq.table.pixels import Columns as Columns
 from tbq.table.pixels import grid
+from tbq.table.sparks import BROKEN as BROKEN
 
 if TYPE_CHECKING:
     from tbq.plot.canvas import Floats
 
 Axis = Literal["step", "relative", "wall", "value"]
 _FEWEST = 12  # the least width of a plot in cells, if the terminal is wide enough
-BROKEN = "✕"
 _NOISE = 4e-7  # relative difference below which 32-bit numbers count as equal
 
 
@@ -150,12 +150,12 @@ class Chart:
         order = sorted(range(len(self.curves)), key=lambda i: self.curves[i].strong)
         for i in order:
             for part in self.curves[i].pieces or [self.curves[i].columns]:
-                self._draw_columns(canvas, part, low, high, i, behind=False)
+                self._draw_columns(canvas, part, low, high, i, only_free=False)
         for i in reversed(order):
             raw = self.curves[i].raw
             if raw is not None:
                 for part in self.curves[i].raw_pieces or [raw]:
-                    self._draw_columns(canvas, part, low, high, i + len(self.curves), behind=True)
+                    self._draw_columns(canvas, part, low, high, i + len(self.curves), only_free=True)
         for i in reversed(order):
             for x in self.curves[i].takeovers:
                 column = self._column(x, canvas.width * 2)
@@ -172,14 +172,14 @@ class Chart:
                     )
 
     def _draw_columns(
-        self, canvas: Canvas, columns: Columns, low: float, high: float, owner: int, behind: bool
+        self, canvas: Canvas, columns: Columns, low: float, high: float, owner: int, only_free: bool
     ) -> None:
         height = canvas.height * 4
         first, last, bottom, top = (
             rows_of(self._scaled(each), low, high, height)
             for each in (columns.first, columns.last, columns.min, columns.max)
         )
-        canvas.curve(first, last, top, bottom, owner, behind=behind)
+        canvas.curve(first, last, top, bottom, owner, only_free=only_free)
 
     def _styled(self, text: str, owner: int) -> Span:
         if owner == UNOWNED:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.columns.codes import codes_of, numbers
+from tbq.columns.grouped import GroupedRows, starts_of
 from tbq.columns.relative import relative_times
 from tbq.errors import SelectionError, warn
 from tbq.live.view import AXES
@@ -17,7 +18,7 @@ from tbq.plot.along import along, axis_of
 from tbq.plot.groups import Groups
 from tbq.plot.ranges import on_axis
 from tbq.query.reduce import reduce
-from tbq.table.smooth import smoothed
+from tbq.table.smooth import smoothed_values
 from tbq.text import counted
 
 if TYPE_CHECKING:
@@ -138,30 +139,18 @@ def _broken(lines: Sequence[Line]) -> list[Line]:
 
 
 def _rows(table: pa.Table, options: PlotOptions, began: Mapping[str, float] | None) -> _CurveRows:
-    run, run_names = codes_of(table["run"])
-    tag, tag_names = codes_of(table["tag"])
-    starts = _starts(run, tag)
-    step = numbers(table["step"])
-    raw = numbers(table["value"]).astype(np.float64, copy=False)
-    value = numbers(smoothed(table, options.smooth)) if options.smooth else raw
-    if options.x == "relative":
-        x = numbers(relative_times(table["wall_time"], table["run"], began))
-    elif options.x == "wall":
-        x = numbers(table["wall_time"])
-    else:
-        x = step  # converted to floats for drawing
-    columns: list[Any] = [run, tag, step, x, value, raw]
-    if len(set(zip(run[starts].tolist(), tag[starts].tolist(), strict=True))) < len(starts):
-        order = np.lexsort((tag, run))  # one block per run and tag
-        run, tag, step, x, value, raw = (column[order] for column in columns)
-        starts = _starts(run, tag)
-    rows = _CurveRows(run, tag, run_names.to_pylist(), tag_names.to_pylist(), step, x, value, raw, starts)
-    return rows if options.x in AXES else _by_tag(rows, options.x)
-
-
-def _starts(run: Ints, tag: Ints) -> Ints:
-    changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
-    return np.concatenate([[0], np.flatnonzero(changed) + 1])[: len(run)]
+    rows = GroupedRows.of(table)
+    raw = np.ascontiguousarray(rows.value, np.float64)
+    value = smoothed_values(raw, rows.starts, options.smooth) if options.smooth else raw
+    x: Floats | Ints = rows.step  # converted to floats for drawing
+    if options.x in ("relative", "wall"):
+        times = table["wall_time"]
+        x = numbers(relative_times(times, table["run"], began) if options.x == "relative" else times)
+        x = x if rows.order is None else x[rows.order]
+    curves = _CurveRows(
+        rows.run, rows.tag, rows.run_names, rows.tag_names, rows.step, x, value, raw, rows.starts
+    )
+    return curves if options.x in AXES else _by_tag(curves, options.x)
 
 
 def _by_tag(rows: _CurveRows, name: str) -> _CurveRows:
@@ -210,7 +199,7 @@ def _positive_x(rows: _CurveRows, tags: Sequence[str]) -> _CurveRows:
 
 def _only(rows: _CurveRows, keep: NDArray[np.bool_]) -> _CurveRows:
     run, tag = rows.run[keep], rows.tag[keep]
-    starts = _starts(run, tag)
+    starts = starts_of(run, tag)
     columns: list[Any] = [rows.step, rows.x, rows.value, rows.raw]
     step, x, value, raw = (column[keep] for column in columns)
     return replace(rows, run=run, tag=tag, step=step, x=x, value=value, raw=raw, starts=starts)

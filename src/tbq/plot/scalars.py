@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.columns.codes import codes_of, names_in, numbers
+from tbq.columns.grouped import GroupedRows, complete
 from tbq.columns.rows import having
 from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError, warn
@@ -105,6 +106,7 @@ def _chart(
     takeovers: Mapping[tuple[str, str], Sequence[tuple[int, float]]],
     where: str | None,
 ) -> ScalarPanels:
+    arrow = complete(arrow)
     if not len(arrow):
         raise SelectionError(
             "nothing to draw: no scalars",
@@ -150,18 +152,7 @@ def _of_tags(arrow: pa.Table, tags: Sequence[str]) -> pa.Table:
 
 def _counts(arrow: pa.Table) -> dict[tuple[str, str], int]:
     """The number of rows of each (run, tag)."""
-    runs, run_names = codes_of(arrow["run"])
-    tags, tag_names = codes_of(arrow["tag"])
-    starts = np.flatnonzero(
-        np.concatenate([[True], (runs[1:] != runs[:-1]) | (tags[1:] != tags[:-1])])[: len(runs)]
-    )
-    names, known = run_names.to_pylist(), tag_names.to_pylist()
-    sizes = np.diff(np.append(starts, len(runs)))
-    counts: dict[tuple[str, str], int] = {}
-    for run, tag, size in zip(runs[starts].tolist(), tags[starts].tolist(), sizes.tolist(), strict=True):
-        key = names[run], known[tag]
-        counts[key] = counts.get(key, 0) + size
-    return counts
+    return {key: part.stop - part.start for key, part in GroupedRows.of(arrow).parts().items()}
 
 
 def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import choice, whole
 from tbq.kinds import single
-from tbq.plot.ansi import painted
 from tbq.plot.blocks import blocks_of
+from tbq.plot.cells import painted
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -28,7 +28,7 @@ def picture(table: Table, tag: Names, run: Names, ax: Any, plotting: Plotting, v
         _only(options, ("curves",), table)
         return draw(chart, ax, vectors)
     if tag is not None or run is not None:
-        table = chosen(table, tag, run)
+        table = table.filter(tag=tag, run=run)
     return of_kind(table, options, ax)
 
 
@@ -45,22 +45,6 @@ def write(
         force=force,
         title=plotting.get("title"),
     )
-
-
-def chosen(table: Table, tag: Names, run: Names) -> Table:
-    """The rows of some tags and runs."""
-    from tbq.columns.codes import names_in
-    from tbq.columns.rows import having
-    from tbq.select import Selection
-
-    arrow = table.to_arrow()
-    for name, wanted in (("tag", tag), ("run", run)):
-        if wanted is None:
-            continue
-        if name not in arrow.column_names:
-            raise UsageError(f"{name}: a table of {table.kind} has no {name}s")
-        arrow = having(arrow, name, Selection.of(wanted, name).require(names_in(arrow[name])))
-    return table._same(arrow)
 
 
 def of_kind(table: Table, options: PlotOptions, ax: Any = None) -> Any:

@@ -9,9 +9,8 @@ import numpy as np
 
 from tbq.arguments import whole
 from tbq.numbers import number
-from tbq.plot.ansi import painted
 from tbq.plot.cells import Line as Cells
-from tbq.plot.cells import Span, clipped, filled, width
+from tbq.plot.cells import Span, clipped, filled, painted, width
 from tbq.plot.chart import Chart, Curve, plot_width
 from tbq.plot.colours import GREY
 from tbq.plot.lines import Line, Panel

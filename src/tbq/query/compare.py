@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -18,8 +19,6 @@ from tbq.table.scalars import scalars as read_scalars
 from tbq.table.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tbq.decode.options import Reading
     from tbq.decode.reader import Reader
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import duckdb
 
 from tbq.errors import QueryError
+from tbq.query.safe import nodes, tree_of
 
 _AROUND = "select * from runs where "
 _ADVICE = "a filter is one condition; the SQL page takes queries"
@@ -26,22 +26,14 @@ def check(connection: duckdb.DuckDBPyConnection, text: str) -> bool:
     if condition is None or tree != around:  # it continues with `order by`, `union`, …
         raise QueryError("want one condition, got more", hint=_ADVICE)
     volatile = _volatile(connection)
-    parts: list[Any] = [condition]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, list):
-            parts += part
-        elif isinstance(part, dict):
-            kind, name = part.get("class"), str(part.get("function_name", "")).lower()
-            if kind == "SUBQUERY":
-                raise QueryError("a filter cannot contain a query", hint=f"{_ADVICE}; of a list: in (1, 2)")
-            if kind == "PARAMETER":
-                raise QueryError("a filter cannot have parameters", hint=_ADVICE)
-            if kind == "FUNCTION" and name in volatile:
-                raise QueryError(
-                    f"a filter cannot call {name}()", hint="its result must depend on the row alone"
-                )
-            parts += part.values()
+    for part in nodes(condition):
+        kind, name = part.get("class"), str(part.get("function_name", "")).lower()
+        if kind == "SUBQUERY":
+            raise QueryError("a filter cannot contain a query", hint=f"{_ADVICE}; of a list: in (1, 2)")
+        if kind == "PARAMETER":
+            raise QueryError("a filter cannot have parameters", hint=_ADVICE)
+        if kind == "FUNCTION" and name in volatile:
+            raise QueryError(f"a filter cannot call {name}()", hint="its result must depend on the row alone")
     return condition.get("class") in ("COLUMN_REF", "CONSTANT", "STAR")
 
 
@@ -49,8 +41,7 @@ def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> dict[str, Any]:
     """The only statement of a query with this condition, as DuckDB parses it."""
     query = f"{_AROUND}\n{text}\n"
     try:
-        rows = connection.execute("select json_serialize_sql($query::varchar)", {"query": query}).fetchall()
-        tree = json.loads(rows[0][0])
+        tree = tree_of(connection, query)
     except (duckdb.Error, ValueError, RecursionError) as wrong:
         raise QueryError("cannot parse this", hint=str(wrong).split("\n", 1)[0]) from None
     if tree.get("error", True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,8 +16,6 @@ from tbq.query.scanning import Question, Scan, Scanning, in_groups, relative
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
     import pyarrow as pa
 

@@ -7,7 +7,8 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import duckdb
 
@@ -89,24 +90,35 @@ def alone(
 def _is_plain(connection: duckdb.DuckDBPyConnection, query: str) -> bool:
     """Whether a query calls only harmless table functions, judged by DuckDB's parser."""
     try:
-        answer = connection.execute("select json_serialize_sql($query::varchar)", {"query": query}).fetchall()
-        tree = json.loads(answer[0][0])
+        tree = tree_of(connection, query)
     except (duckdb.Error, ValueError, RecursionError):
         return False
     if tree.get("error", True):  # for PIVOT and EXPLAIN, which it does not support
         return False
-    parts: list[object] = [tree]
+    for part in nodes(tree):
+        function = part.get("function")
+        name = function.get("function_name") if isinstance(function, dict) else None
+        if part.get("type") == "TABLE_FUNCTION" and name not in _HARMLESS:
+            return False
+    return True
+
+
+def tree_of(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any]:
+    """A query as DuckDB parses it."""
+    rows = connection.execute("select json_serialize_sql($query::varchar)", {"query": query}).fetchall()
+    return dict(json.loads(rows[0][0]))
+
+
+def nodes(tree: object) -> Iterator[dict[str, Any]]:
+    """Every object of a parsed query."""
+    parts = [tree]
     while parts:
         part = parts.pop()
         if isinstance(part, list):
             parts += part
         elif isinstance(part, dict):
-            function = part.get("function")
-            name = function.get("function_name") if isinstance(function, dict) else None
-            if part.get("type") == "TABLE_FUNCTION" and name not in _HARMLESS:
-                return False
+            yield part
             parts += part.values()
-    return True
 
 
 def statements_of(connection: duckdb.DuckDBPyConnection, query: str, unsafe: bool) -> list[duckdb.Statement]:

@@ -9,6 +9,7 @@ import csv
 import io
 import os
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -20,8 +21,6 @@ from tbq import _core
 from tbq.errors import SourceError, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from tbq.results.checkpoint.parameter import Parameter

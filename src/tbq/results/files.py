@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -16,13 +17,11 @@ from tbq.source.urls import refuse_remote
 from tbq.text import shell_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from tbq.export.options import Writing
-    from tbq.results.predictions import Activation, Task
+    from tbq.results.outputs import Activation, Task
 
     Array = NDArray[Any]
 

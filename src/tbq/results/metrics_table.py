@@ -20,14 +20,12 @@ import json
 import os
 import threading
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.export.target import output, unwritable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 Value = float | int | bool | str | None
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from tbq.arguments import bad, choice
 from tbq.arrays import raw, widen
 from tbq.errors import UsageError, warn
+from tbq.results.outputs import (
+    Activation,
+    Task,
+    activated,
+    are_one_hot,
+    are_probabilities,
+    are_whole,
+    sum_to_one,
+    task_of,
+    unknown,
+)
 from tbq.results.rows import Rows
 
 if TYPE_CHECKING:
@@ -21,9 +32,6 @@ if TYPE_CHECKING:
     from tbq.table import Table
 
     Array = NDArray[Any]
-
-Task = Literal["multiclass", "binary", "multilabel", "regression"]
-Activation = Literal["softmax", "sigmoid"]
 
 
 def predictions(
@@ -143,7 +151,7 @@ class _Batch:
     def decides(self) -> bool:
         """Whether this batch determines the layout: an empty batch, or one of only NaN, does not."""
         flat = self.outputs.reshape(len(self.outputs), -1) if len(self.outputs) else self.outputs
-        return bool(flat.size) and bool((~_unknown(flat)).any())
+        return bool(flat.size) and bool((~unknown(flat)).any())
 
     def _array(self, what: str, values: Any) -> Array:
         try:
@@ -228,11 +236,11 @@ class _Layout:
                 hint="reshape to (examples, classes) first",
             )
         if self.width is None:
-            self.task = self.task or _task(outputs, batch.labels, self.classes)
+            self.task = self.task or task_of(outputs, batch.labels, self.classes)
         flat = outputs if outputs.ndim == 2 else outputs[:, None]
         self._agree(batch, flat.shape[1])
         if self.activation is not None:
-            flat = _activated(flat, self.activation)
+            flat = activated(flat, self.activation)
         self._judge(batch, flat)
         if self.task == "regression":
             columns = self._regression(batch, flat)
@@ -283,9 +291,9 @@ class _Layout:
         codes = self.task == "multiclass" and flat.dtype.kind in "iu" and flat.shape[1] == 1
         if self.task == "regression" or codes:
             return
-        known = flat[~_unknown(flat)]
-        probable = _probabilities(known) and (
-            self.task != "multiclass" or self.activation is not None or _sum_to_one(known)
+        rows = flat[~unknown(flat)]
+        probable = are_probabilities(rows) and (
+            self.task != "multiclass" or self.activation is not None or sum_to_one(rows)
         )
         if self.probable is None:
             self.probable = probable
@@ -332,7 +340,7 @@ class _Layout:
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
         if labels.ndim == 2:
-            if labels.shape[1] != count or not _one_hot(labels):
+            if labels.shape[1] != count or not are_one_hot(labels):
                 raise UsageError(
                     f"{batch.name}labels have shape {labels.shape} and are not one-hot in {count} classes",
                     hint="for several classes per example use task='multilabel' (--task multilabel)",
@@ -352,7 +360,7 @@ class _Layout:
                         f"{batch.name}label {strange[0]!r} is not one of the classes {self.classes[:10]}"
                     )
             return codes.tolist()
-        if not _whole(codes):
+        if not are_whole(codes):
             raise UsageError(
                 f"{batch.name}{what} are not integers, want class numbers",
                 hint="or task='regression' (--task regression)",
@@ -427,63 +435,6 @@ class _Layout:
         return columns | {
             f"class.{name}" if name in reserved else name: values for name, values in scores.items()
         }
-
-
-def _task(outputs: Array, labels: Array | None, classes: Sequence[str] | None) -> Task:
-    """The task, judged by shapes and types. NaN is an unknown output, which is ignored."""
-    single = outputs.ndim == 1 or outputs.shape[1] == 1
-    if labels is not None and labels.dtype.kind in "US":
-        return "binary" if single and outputs.dtype.kind == "f" else "multiclass"
-    if single:
-        if outputs.dtype.kind in "iub":
-            return "multiclass"
-        truths = labels is not None and np.isin(_known(labels), (0, 1)).all() and bool(labels.size)
-        if (truths and _probabilities(outputs)) or (classes is not None and len(classes) == 2):
-            return "binary"
-        return "regression"
-    if labels is None or labels.ndim == 1 or labels.shape[1] == 1:
-        return "multiclass" if labels is None or _whole(_known(labels)) else "regression"
-    if labels.size and np.isin(labels, (0, 1)).all():
-        return "multiclass" if _one_hot(labels) else "multilabel"
-    return "regression"
-
-
-def _unknown(flat: Array) -> Array:
-    """For each row, whether it contains NaN."""
-    if flat.dtype.kind != "f":
-        return np.zeros(len(flat), bool)
-    return np.asarray(np.isnan(flat).any(axis=tuple(range(1, flat.ndim))))
-
-
-def _known(values: Array) -> Array:
-    return values[~np.isnan(values)] if values.dtype.kind == "f" else values
-
-
-def _whole(codes: Array) -> bool:
-    return codes.dtype.kind in "biu" or bool(np.isfinite(codes).all() and (codes == np.floor(codes)).all())
-
-
-def _probabilities(outputs: Array) -> bool:
-    outputs = _known(outputs)
-    return not outputs.size or bool((outputs >= 0).all() and (outputs <= 1).all())
-
-
-def _sum_to_one(outputs: Array) -> bool:
-    """Whether each row sums to one; with float16 and many classes only approximately."""
-    return not outputs.size or bool(np.allclose(outputs.sum(axis=1, dtype=np.float64), 1, atol=1e-2))
-
-
-def _one_hot(labels: Array) -> bool:
-    return bool(np.isin(labels, (0, 1)).all() and (labels.sum(axis=1) == 1).all())
-
-
-def _activated(flat: Array, activation: Activation) -> Array:
-    values = flat.astype(np.float64) if flat.dtype.kind != "f" else flat
-    with np.errstate(over="ignore", invalid="ignore"):
-        if activation == "sigmoid":
-            return np.asarray(1 / (1 + np.exp(-values)))
-        raised = np.exp(values - values.max(axis=1, keepdims=True))
-        return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def _arrow(values: Any) -> pa.Array:

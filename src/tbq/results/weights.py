@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, warn
@@ -11,8 +12,6 @@ from tbq.results.rows import Rows
 from tbq.source.urls import refuse_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import pyarrow as pa
 
     from tbq.limits import Size
@@ -88,7 +87,8 @@ def weight_elements(
 
     Takes the same arguments as `weights`. Rows are computed on use, so `weight_elements(path).write("weights.csv")`
     needs little memory at any size. `index` is the position in C order: `numpy.unravel_index` gives the place
-    on each axis.
+    on each
+    axis.
 
     >>> import numpy as np
     >>> weight_elements({"dense.bias": np.array([0.5, 2.0])}).to_arrow().to_pylist()[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tbq.rewriting.options import RewriteOptions
@@ -9,7 +10,6 @@ from tbq.rewriting.report import Report, RunReport
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
 
     from tbq.arguments import StrPath
     from tbq.limits import Size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,6 @@ from tbq.source.inflate import Unpacked
 from tbq.text import counted, shell_word, shown_path, system_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from tbq._core import FileReport, Result, RewriteReport, Rules
     from tbq.arguments import StrPath
     from tbq.limits import Size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -13,8 +14,6 @@ from tbq.select import steps as _steps
 from tbq.text import is_text, shown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from tbq.source.merge import Merging
 
 Restarts = Literal["keep", "resume"]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tbq.errors import OutputError
 from tbq.export.target import check_folder, output_folder
 from tbq.source.urls import is_remote
 from tbq.text import system_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 #: What remains after a failure.
 LEFT = "the source is unchanged, and no partial output is left"

@@ -25,7 +25,7 @@ def serve(
     port: int = PORT,
     token: str | None = None,
     allow_host: Sequence[str] | str = (),
-    open: bool = False,  # noqa: A002 - what the command calls it
+    open: bool = False,  # noqa: A002 - the name of the option
     title: str | None = None,
     run: Names = None,
     tag: Names = None,
@@ -37,10 +37,10 @@ def serve(
     max_unpacked: Size | None = None,
     on_start: Callable[[str, str | None], object] | None = None,
 ) -> None:
-    """Show a log directory in the browser until it is interrupted.
+    """Show a log directory in the browser until the process is interrupted.
 
-    Only this machine can reach it. With another `host` a token is needed, which is made if none is given. If the port
-    is taken, the next free one is. `on_start` is called with the address and a remark; without it both are printed.
+    Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
+    use, the next free one is used. `on_start` gets the address and a remark; without it, both are printed.
     `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`. Needs the extra "serve".
 
     >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP
@@ -53,18 +53,16 @@ def serve(
             raise missing(module, needed_for="tbq serve", extra="serve")
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
         raise bad("port", port, "a whole number from 0 to 65535; 0 takes any free port")
-    # An empty one (--token "$UNSET") would let everybody in; others do not fit into a header.
+    # An empty token (--token "$UNSET") would admit everyone, and a header cannot hold every character.
     if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
-        raise bad(
-            "token", token, "a text of letters, digits and signs of ASCII, e.g. of `openssl rand -hex 16`"
-        )
+        raise bad("token", token, "printable ASCII characters, e.g. from `openssl rand -hex 16`")
     from tbq.server.live_log import LiveLog
 
     log = LiveLog(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, stalled_after=stalled_after,
         title=title, threads=threads, max_unpacked=max_unpacked,
     )  # fmt: skip
-    log.start()  # reads while the server is being imported
+    log.start()  # reads while the modules of the server are imported
     try:
         _serve(
             log,

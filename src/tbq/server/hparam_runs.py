@@ -1,4 +1,4 @@
-"""Which runs only have the hyperparameters of another run, and the hyperparameters of a run of the page."""
+"""Which runs only hold the hyperparameters of another run, and the hyperparameters of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def folds(index: Index, hparams: Mapping[str, Hparams], runs: Collection[str]) -> dict[str, str]:
-    """Sub-runs of `add_hparams` → the run above, by the rule of `log.summary`."""
+    """The sub-runs that `add_hparams` made, with the run of each, by the rule of `log.summary`."""
     likely = [run for run in hparams if run in index.of_run and parent(run) in runs]
     if not likely:
         return {}

@@ -219,11 +219,11 @@ class LiveLog(Poller):
         return number
 
     def id_of(self, run: str) -> int:
-        """The number of a run, which stays the same while the server lives."""
+        """The number of a run; it never changes while the server runs."""
         return self._ids[run]
 
     def name_of(self, number: int) -> str | None:
-        """The run with this number, if it is there."""
+        """The run with this number, if it exists."""
         with self.lock:
             if not 0 <= number < len(self._names):
                 return None
@@ -231,20 +231,20 @@ class LiveLog(Poller):
             return name if name in self.states else None
 
     def shown(self) -> list[str]:
-        """The runs of the table, in its order: all but those that `add_hparams` made below another."""
+        """The runs of the table, in its order, without the sub-runs that `add_hparams` made."""
         with self.lock:
             if self._sorted is None:
-                there = (run for run in self.states if run not in self.folds)
-                self._sorted = sorted(there, key=lambda run: (natural(run), run))
+                shown = (run for run in self.states if run not in self.folds)
+                self._sorted = sorted(shown, key=lambda run: (natural(run), run))
             return list(self._sorted)
 
     def among(self, numbers: Iterable[int]) -> list[str]:
-        """The runs with these numbers that are there."""
+        """The runs with these numbers that exist."""
         names = (self.name_of(number) for number in dict.fromkeys(numbers))
         return [name for name in names if name is not None]
 
     def states_now(self) -> dict[str, State]:
-        """The state of each run that was read, now."""
+        """The current state of each run that was read."""
         now = self.clock()
         with self.lock:
             return {
@@ -254,10 +254,10 @@ class LiveLog(Poller):
             }
 
     def without_paths(self, text: str) -> str:
-        """A text in which the log directory has its name alone: where it lies concerns nobody else."""
+        """The text with the name of the log directory instead of its path."""
         return without_paths(text, self.places)
 
     def version_of(self, runs: Iterable[str]) -> tuple[tuple[str, int], ...]:
-        """What a cached answer about these runs depends on."""
+        """The versions of these runs: the key of a cached answer about them."""
         with self.lock:
             return tuple((run, self.versions.get(run, 0)) for run in runs)

@@ -1,4 +1,4 @@
-"""What series each run has, as columns: 1,500 runs with 300 tags each are a few megabytes."""
+"""`Index`: the series of each run, as columns, so that 1,500 runs with 300 tags each take a few megabytes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class RunSeries(NamedTuple):
-    """The series of one run: codes of tags and kinds, how many rows each has, its last step and value."""
+    """The series of one run: codes of tags and kinds, number of rows, last step and last value."""
 
     tag: NDArray[np.int32]
     kind: NDArray[np.int16]
     rows: NDArray[np.int64]
     step: NDArray[np.int64]
-    value: NDArray[np.float64]  # NaN also if it is not a scalar
-    takeovers: dict[int, list[tuple[int, float]]]  # of scalars, by code of tag
+    value: NDArray[np.float64]  # NaN unless it is a scalar
+    takeovers: dict[int, list[tuple[int, float]]]  # of scalars, by the code of the tag
 
 
 class Index:
-    """The series of all runs. Names of tags and kinds are kept once."""
+    """The series of all runs. Each name of a tag or kind is stored once."""
 
     def __init__(self) -> None:
         self.tags: list[str] = []
@@ -39,10 +39,10 @@ class Index:
         self.of_run: dict[str, RunSeries] = {}
         self._all: Any = None  # see _joined
         self._order: list[str] = []
-        self.first_seen: dict[int, str] = {}  # tag → a run that has it, as a place to look its description up
+        self.first_seen: dict[int, str] = {}  # code of a new tag → the first run that has it
 
     def update(self, run: str, latest: LatestOfRun) -> None:
-        """Take what a look found of a run."""
+        """Apply a poll's result for one run."""
         self._all = None
         series = latest.series
         tags = np.fromiter((self._code_of_tag(each.tag, run) for each in series), np.int32, len(series))
@@ -64,7 +64,7 @@ class Index:
         )
 
     def forget(self, runs: Iterable[str]) -> None:
-        """These runs are gone."""
+        """Remove these runs."""
         self._all = None
         for run in runs:
             self.of_run.pop(run, None)
@@ -77,17 +77,17 @@ class Index:
         return self._kind_codes.get(kind, -1)
 
     def having(self, kind: str, tag: str, runs: Iterable[str]) -> list[str]:
-        """Those of the runs that have a series of this kind and tag."""
-        there = self._of_tag(kind, tag)
-        return [run for run in runs if run in there]
+        """The runs that have a series of this kind and tag."""
+        having = self._of_tag(kind, tag)
+        return [run for run in runs if run in having]
 
     def last(self, tag: str) -> dict[str, float]:
-        """The last value of a scalar in each run that has it."""
+        """The last value of a scalar tag in each run that has it."""
         places = self._of_tag("scalars", tag)
         return {run: float(self.of_run[run].value[place]) for run, place in places.items()}
 
     def _of_tag(self, kind: str, tag: str) -> dict[str, int]:
-        """The runs that have a series, and its place among theirs."""
+        """The runs that have this series, and its position among the series of the run."""
         of_tag, of_kind = self.code(tag), self.kind_code(kind)
         if of_tag < 0 or of_kind < 0:
             return {}
@@ -99,7 +99,7 @@ class Index:
         )
 
     def _joined(self) -> Joined:
-        """All series by tag: codes of tag and kind, number of the run, place in the run."""
+        """All series, sorted by tag: codes of tag and kind, number of the run, position in the run."""
         if self._all is None:
             self._order = list(self.of_run)
             sizes = [len(series.tag) for series in self.of_run.values()]
@@ -118,7 +118,7 @@ class Index:
         return [] if series is None else series.takeovers.get(self.code(tag), [])
 
     def rows_of(self, run: str, tag: str | None = None) -> int:
-        """How many values a run has, of all tags or of scalars of one."""
+        """How many values a run has, of all tags or of one scalar tag."""
         series = self.of_run.get(run)
         if series is None:
             return 0
@@ -128,12 +128,12 @@ class Index:
         return int(series.rows[wanted].sum())
 
     def count_tags(self) -> int:
-        """How many tags there are."""
+        """The number of tags."""
         tags = self._joined()[0]
         return int(np.count_nonzero(np.diff(tags))) + bool(len(tags))
 
     def totals(self) -> list[tuple[str, dict[str, int], int]]:
-        """Each tag that a run has, with how many runs have it by kind, and all its rows; sorted as people sort."""
+        """Each tag, with the number of runs by kind and the number of rows; in natural order."""
         if not self.of_run:
             return []
         tags = np.concatenate([series.tag for series in self.of_run.values()])

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from tbq.problems import Problem
+from tbq.source.inflate import Stamp, stamp_of
 from tbq.source.urls import is_remote
 from tbq.text import shell_word, shown_path
 
@@ -25,8 +26,6 @@ _BLOCK = 1 << 18
 _GZIP = b"\x1f\x8b"
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
-_Stamp = tuple[int, int, int, int]  # device, inode, size, time of the last change
-
 
 class Copy(NamedTuple):
     """A file that is not read, because `of` has all of its bytes. `stamps` are the two files' stamps at that time."""
@@ -35,7 +34,7 @@ class Copy(NamedTuple):
     path: str
     of: str
     exact: bool
-    stamps: tuple[_Stamp | None, _Stamp | None] = (None, None)
+    stamps: tuple[Stamp | None, Stamp | None] = (None, None)
 
     @property
     def message(self) -> str:
@@ -59,7 +58,7 @@ class Copy(NamedTuple):
         """Whether both files are unchanged, except that the file that is read may have grown."""
         if is_remote(self.path):
             return True  # objects are listed again anyway
-        copy, file = _stamp(self.path), _stamp(self.of)
+        copy, file = stamp_of(self.path), stamp_of(self.of)
         before = self.stamps[1]
         if copy is None or file is None or before is None or copy != self.stamps[0]:
             return False
@@ -87,7 +86,7 @@ def _in_group(run: str, group: Sequence[str]) -> list[Copy]:
     """The copies among files that begin alike. Of equal files the first is read, preferably an uncompressed one."""
     copies: dict[str, tuple[str, bool]] = {}
     kept: list[str] = []
-    stamps = {path: _stamp(path) for path in group}  # before reading them, so that a later change shows
+    stamps = {path: stamp_of(path) for path in group}  # before reading them, so that a later change shows
     for path in sorted(group, key=_is_packed):
         for at, other in enumerate(kept):
             longer = _compared(path, other)
@@ -162,11 +161,3 @@ def _opened(path: str) -> IO[bytes] | gzip.GzipFile:
         return gzip.open(path)
     file.seek(0)
     return file
-
-
-def _stamp(path: str) -> _Stamp | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -19,13 +19,13 @@ _PIECE = 1 << 20
 _RESERVE = 256 << 20  # bytes of the disk to leave free
 
 
-_Stamp = tuple[int, int, int, int]
+Stamp = tuple[int, int, int, int]  # device, inode, size, time of the last change
 
 
 class _Copy(NamedTuple):
     """The unpacked copy of a file."""
 
-    stamp: _Stamp | None  # of the compressed file when it was unpacked
+    stamp: Stamp | None  # of the compressed file when it was unpacked
     path: bytes | None
     before: bytes | None = None  # the copy of the previous version, whose rows may still be read
 
@@ -55,7 +55,7 @@ class Unpacked:
     def __call__(self, path: bytes) -> bytes | None:
         """The path of the unpacked file; None if it is not compressed after all."""
         with self._lock:
-            done, stamp = self._done.get(path), _stamp(path)
+            done, stamp = self._done.get(path), stamp_of(path)
             if done is None or done.stamp != stamp:
                 if done is not None and done.before is not None:
                     with contextlib.suppress(OSError):
@@ -131,7 +131,7 @@ class Unpacked:
         return os.fsencode(target) if written else None
 
 
-def _stamp(path: bytes) -> _Stamp | None:
+def stamp_of(path: bytes | str) -> Stamp | None:
     """A stamp that changes if the file grows or is replaced."""
     try:
         status = os.stat(path)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tbq.errors import OutputError, SourceError, TbqError, missing
+from tbq.errors import OutputError, SourceError, TbqError, existing, missing
 from tbq.source.guarded import FetchedObject, Guarded, needs_guard
 from tbq.source.urls import ObjectURL, place_of, user_of
 from tbq.storage import Storage, chosen
@@ -213,7 +213,7 @@ class Store:
         if (
             large and not replace and self.head(key) is not None
         ):  # an upload in parts cannot be made conditional
-            raise _exists(self._url(key), OutputError)
+            raise existing(self._url(key))
         mode: Literal["create", "overwrite"] = "overwrite" if large or replace else "create"
         with self._explained(key, OutputError):
             done = obstore.put(self._data, self._key(key), data, mode=mode, use_multipart=large)
@@ -398,7 +398,7 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
     if isinstance(failure, FileNotFoundError):
         return MissingObjectError("no such object", path=url, code="missing")
     if isinstance(failure, exceptions.AlreadyExistsError):
-        return _exists(url, error)
+        return existing(url)
     if isinstance(failure, exceptions.PreconditionError):
         return ChangedError("was replaced while it was read", path=url, code="changed")
     if isinstance(failure, exceptions.NotSupportedError):
@@ -417,8 +417,8 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
             "no credentials were found for this store", path=url, hint=_credentials(url), code="remote"
         )
     # Take only the number after these words: names and times in the text have numbers too.
-    said = re.search(rf"{_STATUS} (\d+)", text)
-    status = said[1] if said else ""
+    code_match = re.search(rf"{_STATUS} (\d+)", text)
+    status = code_match[1] if code_match else ""
     refused = exceptions.PermissionDeniedError | exceptions.UnauthenticatedError
     if isinstance(failure, refused) or status in ("401", "403"):
         return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="denied")
@@ -433,10 +433,6 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
     # Any other 4xx concerns this object, not the store.
     code = "refused" if re.fullmatch(r"4(?!29|08)\d\d", status) else "remote"
     return error(_first_line(text, failure), path=url, hint=_hint(url), code=code)
-
-
-def _exists(url: str, error: type[TbqError]) -> TbqError:
-    return error("already exists", path=url, hint="use --force (force=True) to replace it", code="exists")
 
 
 def _first_line(text: str, failure: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import whole
@@ -11,8 +12,6 @@ from tbq.summary.per_run import summary
 from tbq.table.sort import sort_key, sorted_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import pyarrow as pa
 
     from tbq.decode.reader import Reader

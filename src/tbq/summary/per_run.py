@@ -322,7 +322,7 @@ def _named(rows: Sequence[str], columns: Sequence[_Column]) -> tuple[pa.Table, d
 
     order = sorted(range(len(columns)), key=lambda i: columns[i].claim)
     wanted = [(columns[i].name, columns[i].qualifier) for i in order]
-    names = dict(zip(order, distinct(wanted, taken=("run",)), strict=True))
+    names = dict(zip(order, distinct(wanted, reserved=("run",)), strict=True))
     arrays: dict[str, Any] = {"run": pa.array(list(rows), pa.dictionary(pa.int32(), pa.string()))}
     arrays |= {names[i]: column.values for i, column in enumerate(columns)}
     by_what = {column.best: names[i] for i, column in enumerate(columns) if column.best}

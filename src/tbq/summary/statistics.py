@@ -46,7 +46,9 @@ def summary(
     runs, of_tags = statistics(table, stats, tags)
     # Statistics get their names before tags: `tag.loss.min` is always the tag loss.min, never the statistic.
     order = sorted(range(len(of_tags)), key=lambda i: of_tags[i].stat == "last")
-    names = dict(zip(order, distinct([(of_tags[i].name, TAG) for i in order], taken=("run",)), strict=True))
+    names = dict(
+        zip(order, distinct([(of_tags[i].name, TAG) for i in order], reserved=("run",)), strict=True)
+    )
     return pa.table({"run": runs, **{names[i]: statistic.values for i, statistic in enumerate(of_tags)}})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tbq.table.table import Table
@@ -12,6 +13,8 @@ from tbq.text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tbq.columns.grouped import GroupedRows
 
 
 @dataclass(frozen=True)
@@ -27,21 +30,22 @@ class SummaryCurves:
         tag = self.tags.get(shown.column_names[column])
         if tag is None or not shown.column(column)[row].is_valid:
             return ""
-        from tbq.columns.codes import codes_of, numbers
         from tbq.table.sparks import spark_svg
 
+        rows, parts = self._grouped
         run = shown["run"][row].as_py()
-        names = [run, *(sub for sub, above in self.folds.items() if above == run)]
-        runs, run_names = codes_of(self.scalars["run"])
-        tags, tag_names = codes_of(self.scalars["tag"])
-        of_tag = tags == tag_names.to_pylist().index(tag)
-        for name in names:
-            if name in run_names.to_pylist():
-                of_run = of_tag & (runs == run_names.to_pylist().index(name))
-                if int(of_run.sum()) > 1:
-                    x, y = (numbers(self.scalars[each])[of_run] for each in ("step", "value"))
-                    return f" {spark_svg(x.astype(float), y)}"
+        for name in (run, *(sub for sub, above in self.folds.items() if above == run)):
+            part = parts.get((name, tag), slice(0, 0))
+            if part.stop - part.start > 1:
+                return f" {spark_svg(rows.step[part].astype(float), rows.value[part])}"
         return ""
+
+    @cached_property
+    def _grouped(self) -> tuple[GroupedRows, dict[tuple[str, str], slice]]:
+        from tbq.columns.grouped import GroupedRows
+
+        rows = GroupedRows.of(self.scalars)
+        return rows, rows.parts()
 
 
 class SummaryTable(Table):

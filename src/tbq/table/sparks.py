@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tbq.arguments import keywords
+from tbq.columns.codes import names_in
 from tbq.columns.grouped import GroupedRows
+from tbq.decode.options import READING
+from tbq.select import Names, Selection, Steps, several
 from tbq.table.pixels import columns_of, grid, kept
+from tbq.table.scalars import scalars
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from tbq.decode.options import Reading
+    from tbq.decode.reader import Reader
 
     Floats = NDArray[np.float64]
 
@@ -65,12 +73,13 @@ def _bridged(letters: list[str]) -> str:
     return "".join(letters)
 
 
-def spark_svg(x: Floats, y: Floats, width: int = 80, height: int = 18) -> str:
+def spark_svg(x: Floats, y: Floats) -> str:
     """A curve as an SVG element, in the colour of the surrounding text; a red cross where values stop being finite.
 
     >>> spark_svg(np.arange(2.0), np.array([0.0, 1.0]))[:4]
     '<svg'
     """
+    width, height = 80, 18
     has_x = np.isfinite(x)
     x, y = x[has_x], y[has_x]
     finite = np.isfinite(y)
@@ -107,12 +116,7 @@ def spark_svg(x: Floats, y: Floats, width: int = 80, height: int = 18) -> str:
 def spark_texts(scalars: pa.Table, tag: str, runs: Sequence[str], width: int = 16) -> dict[str, str]:
     """The sparkline of a tag for each of these runs, on one axis of steps; blank for a run without the tag."""
     series = GroupedRows.of(scalars)
-    wanted = series.tag_names.index(tag) if tag in series.tag_names else -1
-    parts = {
-        series.run_names[series.run[start]]: slice(start, end)
-        for start, end in zip(series.starts.tolist(), series.ends.tolist(), strict=True)
-        if series.tag[start] == wanted
-    }
+    parts = {run: part for (run, of), part in series.parts().items() if of == tag}
     steps = [series.step[part] for run, part in parts.items() if run in runs]
     if not steps:
         return dict.fromkeys(runs, "")
@@ -123,3 +127,15 @@ def spark_texts(scalars: pa.Table, tag: str, runs: Sequence[str], width: int = 1
         else ""
         for run in runs
     }
+
+
+def sparklines(
+    reader: Reader, tag: str, run: Names, width: int, steps: Steps, reading: Reading
+) -> dict[str, str]:
+    """The sparkline of each run."""
+    keywords("log.sparklines", reading, READING)
+    table = scalars(reader, tag, run, steps, **reading).to_arrow()
+    tags = Selection.of(tag).require(names_in(table["tag"]), where=reader.path)
+    if len(tags) > 1:
+        raise several("tag", tags)
+    return spark_texts(table, tags[0], [each.name for each in reader.choose(run)], width)

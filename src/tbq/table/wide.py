@@ -66,7 +66,7 @@ def wide(
         columns["wall_time"] = pa.array(latest, mask=np.isneginf(latest))
     blocks = _blocks_by_tag(rows)
     hidden: dict[str, int] = {}
-    names = dict(zip(order, column_names(order, taken=tuple(columns)), strict=True))
+    names = dict(zip(order, column_names(order, reserved=tuple(columns)), strict=True))
     for tag, name in names.items():
         columns[name], lost = _column(rows, position, blocks.get(tag, []), count)
         if lost:

@@ -55,9 +55,9 @@ def as_step(step: object, argument: str = "global_step") -> int | None:
     return number
 
 
-def as_wall_time(wall_time: object, argument: str = "walltime") -> float | None:
+def as_wall_time(wall_time: object) -> float | None:
     """Seconds since the epoch, or None for now."""
-    return None if wall_time is None else float(as_number(wall_time, argument))
+    return None if wall_time is None else float(as_number(wall_time, "walltime"))
 
 
 def as_number(value: object, argument: str) -> int | float:

@@ -85,7 +85,7 @@ class Core:
         tag = as_tag(tag)
         step, wall_time = self._stamp(step, wall_time)
         try:
-            value = device.taken(value, "scalar_value")
+            value = device.captured(value, "scalar_value")
         except UsageError as error:
             if device.is_on_device(value):  # it may be logged far from where it was computed
                 error.message = f"{error.message} (tag {tag!r}, step {step})"

@@ -70,7 +70,7 @@ def refuse_capture(device: Any, what: str) -> None:
         )
 
 
-def taken(value: Any, argument: str) -> Value | int | float:
+def captured(value: Any, argument: str) -> Value | int | float:
     """A number, or a `Value` that arrives later if the number is still on a device."""
     if isinstance(value, Value):
         return value
@@ -151,13 +151,13 @@ def transferred(tensor: Any, dtype: str, argument: str) -> Value:
         return Failed(error)
 
 
-def all_taken(values: Mapping[str, Any], argument: str) -> dict[str, Any]:
-    """`taken` of each value; the tensors of a device are transferred together."""
+def captured_together(values: Mapping[str, Any], argument: str) -> dict[str, Any]:
+    """`captured` of each value; the tensors of a device are transferred together."""
     result: dict[str, Any] = {}
     together: dict[tuple[Any, str, Any], dict[str, Any]] = {}
     for tag, value in values.items():
         if not is_on_device(value):
-            result[tag] = taken(value, f"{argument}[{tag!r}]")
+            result[tag] = captured(value, f"{argument}[{tag!r}]")
             continue
         tensor = _simple(value)
         kind = None if tensor is None else _exactly(tensor.dtype)

@@ -14,8 +14,9 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tbq.write import device, fused_histogram
+from tbq.write import device
 from tbq.write.arguments import bad
+from tbq.write.cuda import fused_histogram
 from tbq.write.pending import Failed, Value
 from tbq.write.tally import edges, edges_float32
 

@@ -204,7 +204,7 @@ def _figure(figure: Any, close: bool) -> Array:
     return pixels
 
 
-def video(value: Any, fps: float, argument: str = "vid_tensor") -> bytes:
+def video(value: Any, fps: float) -> bytes:
     """A Summary.Image with a GIF of batch × time × channels × height × width, the batch side by side."""
     import numpy as np
 
@@ -214,9 +214,9 @@ def video(value: Any, fps: float, argument: str = "vid_tensor") -> bytes:
         raise missing("pillow", needed_for="add_video", extra="media") from None
     if not isinstance(fps, int | float) or not fps > 0:
         raise bad("fps", f"got {described(fps)}, want frames per second")
-    array = real(as_array(value, argument), argument)
+    array = real(as_array(value, "vid_tensor"), "vid_tensor")
     if array.ndim != 5 or array.size == 0 or array.shape[2] not in (1, 3):
-        raise bad(argument, f"got shape {array.shape}, want [N, T, C, H, W] with 1 or 3 channels")
+        raise bad("vid_tensor", f"got shape {array.shape}, want [N, T, C, H, W] with 1 or 3 channels")
     count, time, channels, height, width = array.shape
     room = 1 << (count - 1).bit_length()  # the batch is padded to a power of two, as torch does
     if room > count:

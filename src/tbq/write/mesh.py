@@ -19,8 +19,8 @@ def encode(tag: str, vertices: Any, colors: Any, faces: Any, config_dict: Any) -
         config = "{}" if config_dict is None else json.dumps(config_dict, sort_keys=True)
     except (TypeError, ValueError) as error:
         raise bad("config_dict", f"cannot be encoded as JSON: {error}") from None
-    given = {"vertices": vertices, "faces": faces, "colors": colors}
-    arrays = {name: real(as_array(part, name), name) for name, part in given.items() if part is not None}
+    parts = {"vertices": vertices, "faces": faces, "colors": colors}
+    arrays = {name: real(as_array(part, name), name) for name, part in parts.items() if part is not None}
     components = sum(1 << _PARTS[name][0] for name in arrays)
     values = []
     for name, array in arrays.items():

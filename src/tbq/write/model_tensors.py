@@ -7,7 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tbq.write import device, device_histogram, fused_histogram
+from tbq.write import device, device_histogram
+from tbq.write.cuda import fused_histogram
 from tbq.write.pending import Failed, Value
 from tbq.write.slots import Group, Part
 from tbq.write.tally import Tally, tally

@@ -89,12 +89,6 @@ def seconds(argument: str, value: object, *, forever: bool = False) -> float:
     raise bad(argument, f"got {described(value)}, want a number of seconds")
 
 
-def choice(argument: str, value: object, choices: tuple[str, ...]) -> None:
-    """Raise if `value` is not one of `choices`."""
-    if value not in choices:
-        raise bad(argument, f"got {described(value)}, want one of {', '.join(map(repr, choices))}")
-
-
 def check(options: Mapping[str, object]) -> None:
     """Raise if `SummaryWriter` does not know an option: for integrations, which open the writer much later."""
     import inspect

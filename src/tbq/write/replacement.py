@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tbq.write.writer import SummaryWriter
 
-if TYPE_CHECKING:
-    import os
+_ORDER = ("log_dir", "comment", "purge_step", "max_queue", "flush_secs", "filename_suffix", "write_to_disk")
 
 
 class Replacement(SummaryWriter):
@@ -22,26 +21,14 @@ class Replacement(SummaryWriter):
         False  # the program cannot be changed, and the classes of torch and tensorboardX do not report it
     )
 
-    def __init__(
-        self,
-        log_dir: str | os.PathLike[str] | None = None,
-        comment: str = "",
-        purge_step: int | None = None,
-        max_queue: int | None = None,
-        flush_secs: float = 2.0,
-        filename_suffix: str = "",
-        write_to_disk: bool = True,
-        **options: Any,
-    ) -> None:
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """The arguments of tensorboardX's class, whose seventh is `write_to_disk`; None stands for a default."""
+        if len(arguments) > len(_ORDER):
+            raise TypeError(f"SummaryWriter takes {len(_ORDER)} positional arguments, got {len(arguments)}")
+        named = dict(zip(_ORDER, arguments, strict=False))
         super().__init__(
-            log_dir,
-            comment or "",
-            purge_step,
-            max_queue,
-            flush_secs,
-            filename_suffix or "",
-            write_to_disk=write_to_disk,
-            **options,
+            **{name: value for name, value in named.items() if value is not None},
+            **{name: value for name, value in options.items() if value is not None},
         )
 
     def _open(self, directory: str, start: float | None = None, origin: str | None = None) -> None:

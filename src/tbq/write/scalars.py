@@ -107,7 +107,7 @@ class Scalars(Core):
         if not hasattr(metrics, "items"):
             raise bad("metrics", f"got {described(metrics)}, want a mapping of tags to numbers")
         device.step_aside()
-        numbers = device.all_taken(
+        numbers = device.captured_together(
             {as_tag(tag, "metrics"): value for tag, value in metrics.items()}, "metrics"
         )
         self._log(numbers, *self._stamp(step, walltime), style)
@@ -153,7 +153,7 @@ class Scalars(Core):
             raise bad("run_name", f"got {run_name!r}, want None (one run per line) or '.' (this run)")
         device.step_aside()
         lines = {as_tag(name, "tag_scalar_dict"): value for name, value in tag_scalar_dict.items()}
-        numbers = device.all_taken(lines, "tag_scalar_dict")
+        numbers = device.captured_together(lines, "tag_scalar_dict")
         step, walltime = self._stamp(global_step, walltime)
         if run_name == ".":
             named = {f"{main_tag}/{name}": number for name, number in numbers.items()}

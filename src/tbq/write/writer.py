@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from tbq.arguments import described
+from tbq.arguments import choice, described
 from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
 from tbq.text import counted
 from tbq.write import existing, options
@@ -77,8 +77,8 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         if not isinstance(filename_suffix, str) or set(filename_suffix) & set("/\\\0"):
             raise bad("filename_suffix", f"got {described(filename_suffix)}, want a str without separators")
         self.filename_suffix = filename_suffix
-        options.choice("resume", resume, ("auto", "new", "error"))
-        options.choice("on_error", on_error, ("warn", "raise"))
+        choice("resume", resume, ("auto", "new", "error"))
+        choice("on_error", on_error, ("warn", "raise"))
         self._on_error: str = on_error
         self._exact = bool(exact)
         self._write_to_disk = bool(write_to_disk)

@@ -65,18 +65,6 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScalarTimeSeries:
-    """The metadata of a series of scalars."""
-
-    max_step: int
-    max_wall_time: float
-    plugin_content: bytes
-    description: str
-    display_name: str
-    last_value: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class TensorTimeSeries:
     """The metadata of a series of tensors."""
 
@@ -88,15 +76,17 @@ class TensorTimeSeries:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlobSequenceTimeSeries:
+class ScalarTimeSeries(TensorTimeSeries):
+    """The metadata of a series of scalars."""
+
+    last_value: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlobSequenceTimeSeries(TensorTimeSeries):
     """The metadata of a series of blob sequences; `max_length` is the largest number of blobs at one step."""
 
-    max_step: int
-    max_wall_time: float
     max_length: int
-    plugin_content: bytes
-    description: str
-    display_name: str
 
 
 @dataclass(frozen=True, slots=True)

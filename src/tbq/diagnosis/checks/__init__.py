@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from tbq.arguments import bad
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
     from types import ModuleType
 
     from tbq.diagnosis.finding import Finding, Rule

@@ -14,21 +14,16 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.sub_runs import of_add_scalars
 from tbq.diagnosis.survey import Survey, some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RULE = Rule("TBQ703", "add-scalars", "info")
 
 _MANY = 10
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for parent, lines in of_add_scalars(survey).items():
         if len(lines) >= _MANY:
             yield RULE.finding(

@@ -14,21 +14,15 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.readers import describe
 from tbq.diagnosis.rows import groups
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ402", "backward-steps", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for series, rows in groups(survey, survey.step_changes < 0):
         steps = survey.scalars["step"]
         times = "once" if len(rows) == 1 else f"{len(rows):,} times"

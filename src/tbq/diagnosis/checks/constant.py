@@ -13,20 +13,14 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 from tbq.roles import is_metric
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ502", "constant", "info")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     import numpy as np
 
     which, starts = survey.scalar_series

@@ -16,6 +16,7 @@ What to do
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tbq.diagnosis.finding import Finding, Rule
@@ -23,8 +24,6 @@ from tbq.diagnosis.survey import Survey, some
 from tbq.roles import is_evaluation, is_metric, is_training
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tbq.diagnosis.survey import Array
 
 RULE = Rule("TBQ405", "evaluated-first", "info")

@@ -17,20 +17,14 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.sub_runs import of_add_hparams, of_add_scalars
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ104", "header-only", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     import numpy as np
 
     files = survey.files

@@ -14,19 +14,14 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.sub_runs import of_add_hparams
 from tbq.diagnosis.survey import Survey, some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RULE = Rule("TBQ604", "hparams-runs", "info")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     sub_runs = of_add_hparams(survey)
     count = sum(map(len, sub_runs.values()))
     if count >= 20:

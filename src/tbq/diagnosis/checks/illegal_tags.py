@@ -14,15 +14,10 @@ What to do
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 from tbq.text import is_utf8
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ603", "illegal-tags", "warning")
 
@@ -30,7 +25,7 @@ RULE = Rule("TBQ603", "illegal-tags", "warning")
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     codes, names = survey.tag_codes
     illegal = {
         code for code, name in enumerate(names)

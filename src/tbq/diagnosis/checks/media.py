@@ -13,20 +13,15 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.survey import MEDIA, Survey, some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RULE = Rule("TBQ605", "media", "info")
 
 _LARGE = 256 << 20
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     import numpy as np
 
     sizes = np.bincount(survey.files["run"], weights=survey.files["bytes"], minlength=len(survey.runs))

@@ -14,29 +14,17 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
-from tbq.diagnosis.readers import describe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.readers import effects
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ305", "name-order", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
-    by_run: dict[int, list[int]] = {}
-    scalars = survey.is_kind("scalars")
-    for series in sorted(survey.misordered):
-        by_run.setdefault(int(survey.series["run"][series]), []).append(series)
-    for run, together in by_run.items():
-        numbers = [series for series in together if scalars[series]]
-        effect = f": {describe(survey, *numbers)}" if numbers else ""
+def check(survey: Survey) -> Findings:
+    for run, _, effect in effects(survey, survey.misordered):
         yield RULE.finding(
             f"files sorted by name are not in order of time{effect}",
-            run=survey.runs[run].name,
+            run=run,
             hint="tbq rewrite LOGDIR -o NEW merges them in order of time",
         )

@@ -15,20 +15,14 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.nearby import near
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ101", "no-event-files", "error")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     if survey.errors or survey.clash or survey.runs or near(survey):
         return
     for path in survey.discovered.paths:

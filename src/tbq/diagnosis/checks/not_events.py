@@ -13,19 +13,13 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ107", "not-events", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for index in survey.state("not_events"):
         yield RULE.finding(
             f"is not an event file: its {survey.files['bytes'][index]:,} bytes contain no record",

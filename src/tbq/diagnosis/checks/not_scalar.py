@@ -13,19 +13,13 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ505", "not-scalar", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for series in survey.rows((survey.series["refused"] > 0) & survey.is_kind("tensors")):
         yield RULE.finding(
             f"{survey.series['refused'][series]:,} values logged as scalars are not single numbers: "

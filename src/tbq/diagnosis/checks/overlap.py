@@ -14,28 +14,17 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
-from tbq.diagnosis.readers import describe
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.readers import effects
 from tbq.diagnosis.survey import Survey, some
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RULE = Rule("TBQ301", "overlap", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
-    by_run: dict[int, list[int]] = {}
-    scalars = survey.is_kind("scalars")
-    for series in sorted(survey.overlapping):
-        by_run.setdefault(int(survey.series["run"][series]), []).append(series)
-    for run, together in by_run.items():
-        numbers = [series for series in together if scalars[series]]
-        effect = f": {describe(survey, *numbers)}" if numbers else ""
+def check(survey: Survey) -> Findings:
+    for run, together, effect in effects(survey, survey.overlapping):
         yield RULE.finding(
             f"two writers at the same time logged {some([survey.tags[series] for series in together])}{effect}",
-            run=survey.runs[run].name,
+            run=run,
             hint="give each process its own directory, or log from only one of them",
         )

@@ -13,19 +13,14 @@ What to do
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
-from tbq.diagnosis.finding import Finding, Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ208", "read-failed", "error")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for index in survey.rows((survey.files["error"] != 0) & (survey.files["state"] == 0)):
         report = survey.reports[index]
         yield RULE.finding(

@@ -17,21 +17,15 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.readers import describe
+from tbq.diagnosis.survey import Survey
 from tbq.problems import RESTART_HINT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ408", "rerun", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for resumed in survey.resumed:
         if resumed.is_rerun:
             yield RULE.finding(

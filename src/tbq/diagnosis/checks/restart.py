@@ -16,23 +16,17 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.readers import describe
+from tbq.diagnosis.survey import Survey
 from tbq.problems import RESTART_HINT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ403", "restart", "info")
 
 _HINT = "to remove the older points: tbq rewrite LOGDIR -o NEW --restarts resume"
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for resumed in survey.resumed:
         if resumed.is_rerun:  # TBQ408
             continue

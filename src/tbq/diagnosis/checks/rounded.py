@@ -12,19 +12,13 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ507", "rounded", "info")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for series in survey.rows((survey.series["rounded"] > 0) & survey.is_kind("scalars")):
         yield RULE.finding(
             f"{survey.series['rounded'][series]:,} integers above 2^53 are rounded",

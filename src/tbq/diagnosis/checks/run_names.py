@@ -14,19 +14,14 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.survey import Survey, some
 from tbq.text import shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RULE = Rule("TBQ601", "run-names", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     if survey.clash is not None:
         yield RULE.finding(survey.clash.message, hint=survey.clash.hint)
     names = [run.name for run in survey.runs]

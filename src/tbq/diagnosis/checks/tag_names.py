@@ -13,20 +13,14 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 from tbq.text import shell_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ602", "tag-names", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     codes, names = survey.tag_codes
     keys = [name.casefold().strip().strip("/").replace(" ", "_") for name in names]
     if len(set(keys)) == len(names):

@@ -12,19 +12,13 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ508", "text-dtype", "warning")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     wrong = survey.is_plugin("text", "images", "audio") & survey.is_kind("texts", "images", "audio")
     for series in survey.rows(wrong & ~survey.is_dtype("", "string")):
         yield RULE.finding(

@@ -12,22 +12,16 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tbq.decode.problems import why_unreadable
-from tbq.diagnosis.finding import Finding, Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ108", "unreadable", "error")
 
 _HINT = "check its permissions: ls -ld; chmod a+rx"
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     for error in survey.errors:
         if error.code == "unreadable":
             yield RULE.finding(error.message, path=error.path, hint=error.hint)

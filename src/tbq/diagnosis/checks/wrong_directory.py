@@ -13,20 +13,15 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from tbq.diagnosis.finding import Finding, Rule
+from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.nearby import near
 from tbq.diagnosis.survey import Survey, some
 from tbq.text import shell_word
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 RULE = Rule("TBQ102", "wrong-directory", "error")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     folders = near(survey)
     if not folders:
         return

@@ -13,18 +13,12 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tbq.diagnosis.damage import damage
-from tbq.diagnosis.finding import Finding, Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tbq.diagnosis.survey import Survey
+from tbq.diagnosis.finding import Findings, Rule
+from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ205", "zeros", "error")
 
 
-def check(survey: Survey) -> Iterator[Finding]:
+def check(survey: Survey) -> Findings:
     yield from damage(survey, RULE, "zeros")

@@ -13,6 +13,7 @@ import re
 import shutil
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from tbq.results.dtypes import unreadable
 from tbq.text import with_digits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from contextlib import ExitStack
 
     from numpy.typing import NDArray

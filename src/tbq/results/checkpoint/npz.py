@@ -6,6 +6,7 @@ import math
 import os
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -16,8 +17,6 @@ from tbq.results.checkpoint.parameter import Parameter, slabs
 from tbq.results.dtypes import unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 # The errors of zipfile and zlib for a damaged or hostile archive.

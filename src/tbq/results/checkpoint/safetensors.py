@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -20,8 +21,6 @@ from tbq.results.checkpoint.parameter import Parameter
 from tbq.results.dtypes import stored, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 HEADER_LIMIT = 100_000_000  # as in the safetensors library

@@ -1,1 +1,1 @@
-"""What the page asks for: one module per kind of answer."""
+"""The answers of the API: one module per kind."""

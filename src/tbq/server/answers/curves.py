@@ -1,8 +1,9 @@
-"""Curves as columns of pixels: of each column the first, last, least and largest value of all points in it."""
+"""Curves as columns of pixels, each with the first, last, smallest and largest value of its points."""
 
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 WIDEST = 4096
-_PLAIN = 125_000  # columns of curves; more are packed
-_MOST_RAW = 300  # series: more raw lines behind smoothed ones are mud
-_KEPT = 12_000_000  # bytes of answers, for other pages and for those that come back
+_PLAIN = 125_000  # columns of all curves together; more are packed
+_MOST_RAW = 300  # series; with more, raw lines under smoothed ones are unreadable
+_KEPT = 12_000_000  # bytes of answers, for several pages and for zooming back
 LOGS = ("", "0", "1", "y", "x", "xy")
 
 
 class CurveRequest(NamedTuple):
-    """What a request for curves asks for."""
+    """The checked parameters of a request for curves."""
 
     tag: str
     x: str
@@ -75,7 +76,7 @@ def _curves(log: LiveLog, params: Params) -> Answer:
     runs = having(log, asked.tag, params.runs(log))
     by = params.optional("group")
     band = params.choice("band", (("std" if by else "none"), *BANDS))
-    # Of all runs: a tag that no run of a group has is no mistake in the groups.
+    # Of all runs: a group may be valid although none of its runs has this tag.
     names = grouped(log, log.shown(), by) if by else None
     if names is not None:
         runs = [run for run in runs if run in names.of_run]
@@ -132,7 +133,7 @@ def _range(log: LiveLog, asked: CurveRequest, pairs: list[tuple[str, str]]) -> t
 
 
 def _by_points(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
-    """For axes that the core does not know."""
+    """Curves along axes that the core does not have."""
     series = [placed(log, run, asked.tag, asked.x) for run in runs]
     xs = [np.where(each.x > 0, each.x, np.nan) if asked.log_x else each.x for each in series]
     low, high = _extent(asked, xs)
@@ -186,25 +187,25 @@ def _of_groups(
 def _extent_of_groups(
     log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]]
 ) -> tuple[float, float]:
-    """Where the axis begins and ends, without holding the statistics of all groups at once."""
+    """The ends of the axis, without the statistics of all groups in memory at once."""
     pairs = [(run, asked.tag) for runs in of_group.values() for run in runs]
     if asked.x in AXES and not asked.log_x:
-        given = _range(log, asked, pairs)
-        if given is not None:
-            return given
+        wanted = _range(log, asked, pairs)
+        if wanted is not None:
+            return wanted
         extent = log.view.curves(pairs, x=asked.x, width=1)  # type: ignore[arg-type]
         return extent.low, extent.high
     ends = []
     for _, line in lines(log, asked.tag, of_group, asked.x, asked.smooth):
         x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x
-        there = x[np.isfinite(x)]
-        ends.append(there[[0, -1]] if len(there) else there)
+        finite = x[np.isfinite(x)]
+        ends.append(finite[[0, -1]] if len(finite) else finite)
     return _extent(asked, ends)
 
 
 def _extent(asked: CurveRequest, xs: Sequence[Floats]) -> tuple[float, float]:
-    there = [each[np.isfinite(each)] for each in xs]
-    ends = [(float(each.min()), float(each.max())) for each in there if len(each)]
+    finite = [each[np.isfinite(each)] for each in xs]
+    ends = [(float(each.min()), float(each.max())) for each in finite if len(each)]
     low = min((end[0] for end in ends), default=0.0) if asked.low is None else asked.low
     high = max((end[1] for end in ends), default=0.0) if asked.high is None else asked.high
     return low, max(low, high)
@@ -244,11 +245,11 @@ def _frame(asked: CurveRequest, curves: Made, bands: dict[str, Any], **facts: An
         columns |= {"raw_min": curves.raw.min, "raw_max": curves.raw.max}
     columns |= bands
     plain = {name: narrow(column) if column.dtype.kind == "f" else column for name, column in columns.items()}
-    return replace(frame(plain, **about), squeeze="runs" if "packed" in about else "never")
+    return replace(frame(plain, **about), gzip=zlib.Z_HUFFMAN_ONLY if "packed" in about else None)
 
 
 def narrow(column: Floats) -> NDArray[Any]:
-    """Values as 32-bit floats if these are equal, as most logs have them; otherwise as they are.
+    """Values as 32-bit floats if that is exact, as in most logs; otherwise as 64-bit floats.
 
     >>> narrow(np.array([0.5, np.nan])).dtype, narrow(np.array([1.7e9 + 0.25])).dtype, narrow(np.array([1e39])).dtype
     (dtype('float32'), dtype('float64'), dtype('float64'))

@@ -17,7 +17,7 @@ _CHILDREN = 2000  # listed of one node
 
 
 def graph(log: LiveLog, params: Params) -> Answer:
-    """The nodes directly below a name of a graph, with how many there are below each; level by level."""
+    """The nodes directly below a name, each with the number of nodes below it."""
     run, under = params.run(log), params.text("under", "")
     tag = params.optional("tag")
     tree = log.cache.of("graphs", (run, tag, log.versions.get(run)), lambda: _tree(log, run, tag), limit=4)
@@ -47,7 +47,7 @@ def graph(log: LiveLog, params: Params) -> Answer:
 
 
 def _tree(log: LiveLog, run: str, tag: str | None) -> dict[str, Any] | None:
-    """The nodes of a run's last graph as a tree by the parts of their names."""
+    """The nodes of a run's last graph, as a tree by the parts of their names."""
     values = located(log, run, "nodes")
     table = values.arrow()
     if tag is None and len(table):

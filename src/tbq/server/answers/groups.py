@@ -1,4 +1,4 @@
-"""Groups of runs, and the mean and the band of each: over every point of every run, step by step."""
+"""Groups of runs, and the mean and band of each group over all points of its runs, step by step."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _BATCH = 200_000  # points that are reduced at once
-_KEPT = 400_000  # steps of groups whose statistics are kept, 56 bytes each
+_KEPT = 400_000  # steps of all kept statistics, 56 bytes each
 
 
 class GroupLine(NamedTuple):
-    """The statistics of a group along an axis, in the order of x."""
+    """The statistics of a group along an axis, sorted by x."""
 
     x: Floats
     moments: Moments
@@ -74,7 +74,7 @@ def grouping(log: LiveLog, runs: Sequence[str], by: str) -> Grouping:
 def lines(
     log: LiveLog, tag: str, of_group: Mapping[str, Sequence[str]], x: str, by: float
 ) -> Iterator[tuple[str, GroupLine]]:
-    """The statistics of each group, one after another; kept until one of its runs changes, if they are not too many."""
+    """The statistics of each group, one after another; cached until one of its runs changes."""
     for name, runs in of_group.items():
         key = (tag, x, by, log.version_of(runs))
         make = partial(_line, log, tag, runs, x, by)
@@ -82,7 +82,7 @@ def lines(
 
 
 def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float) -> GroupLine:
-    """As `tbq plot` has it: runs meet at equal steps; along another axis a step is at the mean of the runs' x there."""
+    """As in `tbq plot`: points with equal steps are averaged; along another axis, so are their x."""
     moments, places = merged([]), merged([])
     for codes, steps, xs, batch in _batches(log, tag, runs, x, by):
         moments = merged([moments, Moments.of(_table(codes, steps, batch))])
@@ -98,15 +98,15 @@ def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float) -> Gro
 def _batches(
     log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float
 ) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Codes of runs, steps, x and values of some runs at a time."""
+    """Codes of runs, steps, x and values, for a few runs at a time."""
     held: list[tuple[Any, Any, Any]] = []
     for place, run in enumerate(runs):
         series = placed(log, run, tag, x)
         value = smooth_values(series.values, by) if by else series.values
         steps, at = series.steps, series.x
         if x != "step":
-            there = ~np.isnan(at)
-            steps, at, value = steps[there], at[there], value[there]
+            known = ~np.isnan(at)
+            steps, at, value = steps[known], at[known], value[known]
         held.append((steps, at, value))
         if sum(len(each[0]) for each in held) >= _BATCH or place == len(runs) - 1:
             codes = np.repeat(np.arange(len(held), dtype=np.int32), [len(each[0]) for each in held])

@@ -1,4 +1,4 @@
-"""What is wrong with the log: the doctor's findings, damage found while reading, and where sessions took over."""
+"""The health of the log: the doctor's findings, damage found while reading, and restarts."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from tbq.server.http.encoding import Answer, json_answer
 from tbq.server.sql.worker_pool import Job
 
 if TYPE_CHECKING:
+    from tbq.problems import Problem
     from tbq.server.http.params import Params
     from tbq.server.live_log import LiveLog
 
-_EVERY = 30.0  # seconds from one examination of a log that grows to the next
-_MOST = 2000  # findings that are listed
+_EVERY = 30.0  # seconds between two examinations of a growing log
+_MOST = 2000  # findings in a list
 _MOST_RESTARTS = 2000
-_LONGEST = 6 * 3600.0  # seconds that the doctor may take
-_ANY = 1 << 50  # bytes that it may: as many as `tbq doctor`
+_LONGEST = 6 * 3600.0  # time limit of the doctor, in seconds
+_ANY = 1 << 50  # memory limit of the doctor, in bytes: none, as for `tbq doctor`
 
 
 class Checkup:
-    """Runs the doctor, and keeps its last findings and the version of the log that they are of.
+    """Runs the doctor, and keeps its last findings with the version of the log that they describe.
 
-    It reads every file, and memory that Arrow and the allocator took for that would not come back: `examine` has it
-    run in a process that ends afterwards, and waits for it in a thread of its own.
+    The doctor reads every file. It runs in a process that ends afterwards, because the allocator would not return the
+    memory; a thread waits for it.
     """
 
     def __init__(self, log: LiveLog) -> None:
@@ -41,7 +42,7 @@ class Checkup:
         self.failure: str | None = None
 
     def ask(self) -> bool:
-        """Begin to examine if the log changed since; whether that is going on."""
+        """Start an examination if the log changed since the last one; whether one is running."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return True
@@ -55,7 +56,7 @@ class Checkup:
             return True
 
     def examine(self, job: Job | None = None) -> None:
-        """Examine the log now: here, or with a `job` in another process."""
+        """Examine the log now, with a `job` in another process."""
         log, version = self._log, self._log.version
         message: dict[str, Any] = {
             "source": log.source, "threads": log.threads, "max_unpacked": log.max_unpacked,
@@ -76,7 +77,7 @@ class Checkup:
 
 
 def findings_of(message: dict[str, Any]) -> list[Finding]:
-    """What the doctor finds."""
+    """The doctor's findings."""
     from tbq.diagnosis import doctor
 
     with collected_warnings():
@@ -92,7 +93,7 @@ def findings_of(message: dict[str, Any]) -> list[Finding]:
 
 
 def health(log: LiveLog, params: Params) -> Answer:
-    """The findings so far; `running` if there will be more. With wait=1 the answer comes when it is complete."""
+    """The findings so far; `running` if more will come. With wait=1, waits until they are complete."""
     checkup = log.checkup
     running = checkup.ask()
     if params.flag("wait"):
@@ -127,48 +128,35 @@ def report(log: LiveLog, checkup: Checkup, running: bool = False) -> dict[str, A
         "counts": counts,
         "findings": [_entry(log, each, wanted) for each in findings[:_MOST]],
         "more": max(len(findings) - _MOST, 0),
-        "problems": [
-            {
-                "severity": each.severity,
-                "code": each.code,
-                "run": each.run,
-                "id": wanted.get(each.run or ""),
-                "tag": each.tag,
-                "message": log.without_paths(each.message),
-                "file": _file(each.path),
-                "offset": each.offset,
-                "hint": None if each.hint is None else log.without_paths(each.hint),
-            }
-            for each in log.follower.problems[:_MOST]
-        ],
+        "problems": [_entry(log, each, wanted) for each in log.follower.problems[:_MOST]],
         "restarts": restarts[:_MOST_RESTARTS],
     }
 
 
-def _entry(log: LiveLog, finding: Finding, wanted: dict[str, int]) -> dict[str, Any]:
+def _entry(log: LiveLog, item: Finding | Problem, wanted: dict[str, int]) -> dict[str, Any]:
     return {
-        "severity": finding.severity,
-        "code": finding.code,
-        "name": finding.name,
-        "run": finding.run,
-        "id": wanted.get(finding.run or ""),
-        "tag": finding.tag,
-        "message": log.without_paths(finding.message),
-        "hint": None if finding.hint is None else log.without_paths(finding.hint),
-        "file": _file(finding.path),
-        "offset": finding.offset,
+        "severity": item.severity,
+        "code": item.code,
+        "name": item.name if isinstance(item, Finding) else None,
+        "run": item.run,
+        "id": wanted.get(item.run or ""),
+        "tag": item.tag,
+        "message": log.without_paths(item.message),
+        "hint": None if item.hint is None else log.without_paths(item.hint),
+        "file": _file(item.path),
+        "offset": item.offset,
     }
 
 
 def _file(path: str | None) -> str | None:
-    """The name of a file; the run says where it lies."""
+    """The name of a file; its run tells the folder."""
     from tbq.text import shown_name
 
     return None if path is None else shown_name(Path(path).name)
 
 
 def explain(_log: LiveLog, params: Params) -> Answer:
-    """What a code of the doctor means, why it matters and what to do."""
+    """What a code of the doctor means, why it matters, and what to do."""
     from tbq.diagnosis import explain as explanation
 
     return json_answer({"code": params.text("code"), "text": explanation(params.text("code")[:40])})

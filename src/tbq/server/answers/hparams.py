@@ -1,4 +1,4 @@
-"""The hyperparameters of all runs, and the metrics that experiments name."""
+"""The hyperparameters of all runs, and the metrics that experiments declare."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def hparams(log: LiveLog, _params: Params) -> Answer:
-    """The hyperparameters: their names, types and values by run, and the metrics that experiments name."""
+    """The names, types and values of hyperparameters by run, and the metrics that experiments declare."""
     with log.lock:
         version = log.version
         by_run = {run: hparams for run in log.shown() if (hparams := hparams_of(log, run))}

@@ -1,4 +1,4 @@
-"""Images, audio and texts: which there are, and each as it was logged, with a type that is safe to show."""
+"""Images, audio and texts: their steps, and each value as it was logged, with a type that is safe to show."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _AUDIO = (
     (b"RIFF", "audio/wav"), (b"OggS", "audio/ogg"), (b"fLaC", "audio/flac"), (b"ID3", "audio/mpeg"),
     (b"\xff\xfb", "audio/mpeg"), (b"\xff\xf3", "audio/mpeg"),
 )  # fmt: skip
-_KEPT = 50  # runs and kinds whose values were located lately
-_LONGEST = 2_000_000  # characters of a text that are sent
+_KEPT = 50  # pairs of run and kind with located values
+_LONGEST = 2_000_000  # characters of a text in an answer
 
 
 def located(log: LiveLog, run: str, kind: str) -> Values:
-    """Where the values of a kind are in one run; large ones are still in their files."""
+    """The positions of a run's values of one kind; large values are still in their files."""
 
     def locate() -> Values:
         result, runs = log.follower.store.of_run(log.follower.core_kind(kind), run)
@@ -48,7 +48,7 @@ def located(log: LiveLog, run: str, kind: str) -> Values:
 
 
 def keys(log: LiveLog, run: str, kind: str, tag: str) -> list[tuple[int, float, int]]:
-    """Step, wall time and row of each value of a tag, in order; of two at one step the last."""
+    """Step, wall time and row of each value of a tag, sorted by step; the last one of each step."""
     table = located(log, run, kind).keys()
     by_step: dict[int, tuple[int, float, int]] = {}
     columns = (values_of(table["tag"]), *(table[name].to_pylist() for name in ("step", "wall_time", "row")))
@@ -59,7 +59,7 @@ def keys(log: LiveLog, run: str, kind: str, tag: str) -> list[tuple[int, float, 
 
 
 def rows_at(log: LiveLog, params: Params, kind: str) -> pa.Table:
-    """The rows of the value at a step, or of the last one; an error if there is none."""
+    """The rows of the value at a step, or of the last value; an error if there is none."""
     run, tag, step = params.run(log), params.text("tag"), params.step()
     listed = keys(log, run, kind, tag)
     if not listed:
@@ -75,7 +75,7 @@ def rows_at(log: LiveLog, params: Params, kind: str) -> pa.Table:
 
 
 def series(log: LiveLog, params: Params) -> Answer:
-    """Which steps there are of a tag in each run; of images and audio also how many at each step."""
+    """The steps of a tag in each run; for images and audio, also the number of items at each step."""
     kind, tag = params.choice("kind", KINDS), params.text("tag")
     with log.lock:
         runs = log.index.having(kind, tag, params.runs(log))
@@ -94,7 +94,7 @@ def series(log: LiveLog, params: Params) -> Answer:
 
 
 def _marks(log: LiveLog, run: str, kind: str, tag: str, values: list[tuple[int, float, int]]) -> list[str]:
-    """One word per value, which is another one whenever the value may be: addresses with it are never stale."""
+    """A mark for each value. It changes whenever the value may have changed, so addresses with it are never stale."""
     table = located(log, run, kind).keys()
     rows = [
         row for of, row in zip(values_of(table["tag"]), table["row"].to_pylist(), strict=True) if of == tag
@@ -107,7 +107,7 @@ def _marks(log: LiveLog, run: str, kind: str, tag: str, values: list[tuple[int, 
 
 
 def _counts(log: LiveLog, run: str, kind: str, rows: list[int]) -> list[int]:
-    """How many images or clips each row holds."""
+    """The number of images or clips in each row."""
     wanted = located(log, run, kind)
     counts = dict.fromkeys(range(len(rows)), 0)
     steps: list[int] = []
@@ -129,13 +129,13 @@ def _picked(log: LiveLog, params: Params, kind: str) -> dict[str, Any]:
 
 
 def image(log: LiveLog, params: Params) -> Answer:
-    """One image as it was logged. What is not a picture that browsers show safely is a file to keep."""
+    """One image as it was logged. Anything that browsers do not show safely becomes a download."""
     row = _picked(log, params, "images")
     data = bytes(row["data"])
     if row["format"] in _IMAGES:
         return Answer(data, f"image/{row['format']}", headers=known_by(data))
     if _SVG.match(data):
-        # In an <img> it runs nothing; opened by itself it is in a sandbox, where it runs and fetches nothing either.
+        # An <img> runs no scripts. If the image is opened by itself, the sandbox runs and loads nothing either.
         headers = {"Content-Security-Policy": _SVG_POLICY, **known_by(data)}
         return Answer(data, "image/svg+xml", headers=headers)
     return Answer(data, "application/octet-stream", headers=attachment("image"))
@@ -151,7 +151,7 @@ def audio(log: LiveLog, params: Params) -> Answer:
 
 
 def waveform(log: LiveLog, params: Params) -> Answer:
-    """The shape of a clip: least and largest sample of each of `width` columns, from -1 to 1."""
+    """The shape of a clip: the smallest and largest sample of each of `width` columns, from -1 to 1."""
     width = params.whole("width", 400, 1, 4096)
     row = _picked(log, params, "audio")
     try:
@@ -174,7 +174,7 @@ def waveform(log: LiveLog, params: Params) -> Answer:
 
 
 def text(log: LiveLog, params: Params) -> Answer:
-    """The texts of a value as they were logged, and as one; with `whole` as a file, however long."""
+    """The texts of a value as they were logged, and joined; with `whole`, the entire text as a file."""
     from tbq.kinds.texts import joined
 
     table = rows_at(log, params, "texts")

@@ -1,4 +1,4 @@
-"""Numbers of the runs table: the last, least, largest, … value of a tag in each run, over all its points."""
+"""Numbers of the runs table: the last, smallest, largest, … value of a tag in each run, over all its points."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Column = dict[str, tuple[int, float | None]]  # by run: its version, and the value in it
 
 _MOST = 1000  # columns of one answer
-_KEPT = 600_000  # values that are kept for the next question, over all columns
-_BATCH = 400_000  # points that are looked at together
+_KEPT = 600_000  # cached values, over all columns
+_BATCH = 400_000  # points in one table
 _AT = re.compile(r"at:-?[0-9]{1,19}")  # a step of 64 bits
 
 
@@ -43,7 +43,7 @@ def metrics(log: LiveLog, params: Params) -> Answer:
         by_run = values(log, tag, stat, rows)
         column = np.array([by_run.get(run, math.nan) for run in rows], np.float64)
         columns[str(place)] = column
-        # NaN in the column is either a value or none at all.
+        # NaN in a column is a value, or means that there is none; `nan` lists the values.
         odd = [i for i, run in enumerate(rows) if run in by_run and math.isnan(by_run[run])]
         about.append({"tag": tag, "stat": stat, "nan": odd})
     return frame(columns, version=log.version, ids=[log.id_of(run) for run in rows], metrics=about)
@@ -52,27 +52,27 @@ def metrics(log: LiveLog, params: Params) -> Answer:
 def parsed(text: str) -> list[tuple[str, str]]:
     """Pairs of a tag and a statistic."""
     try:
-        given = json.loads(text)
+        pairs = json.loads(text)
     except (ValueError, RecursionError):
-        given = None
-    pairs = isinstance(given, list) and all(
+        pairs = None
+    valid = isinstance(pairs, list) and all(
         isinstance(each, list)
         and len(each) == 2
         and all(isinstance(part, str) and is_text(part) for part in each)
-        for each in given
+        for each in pairs
     )
-    if not pairs:
+    if not valid:
         raise bad("columns", text[:100], 'JSON such as [["val/loss","min"]]')
-    if len(given) > _MOST:
-        raise TooMuchError(f"{len(given):,} columns, want at most {_MOST:,}")
-    for _, stat in given:
+    if len(pairs) > _MOST:
+        raise TooMuchError(f"{len(pairs):,} columns, want at most {_MOST:,}")
+    for _, stat in pairs:
         if stat != "best" and stat not in STATS and not _AT.fullmatch(stat):
             raise bad("columns", stat[:40], f"best, at:STEP, or one of {', '.join(STATS)}")
-    return [(tag, stat) for tag, stat in given]
+    return [(tag, stat) for tag, stat in pairs]
 
 
 def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, float]:
-    """A statistic of each of the runs that have the tag; a run that has it not itself has that of its sub-run."""
+    """A statistic of each run that has the tag; if the run lacks it, its sub-run's."""
     if stat == "best":
         stat = best_of(tag)
     with log.lock:
@@ -104,7 +104,7 @@ def _computed(log: LiveLog, tag: str, stat: str, runs: Sequence[str]) -> dict[st
         return _at(log, tag, int(stat.removeprefix("at:")), runs)
     left = list(runs)
     by_run: dict[str, float] = {}
-    if stat in ("min", "max"):  # quickly, of those without odd values
+    if stat in ("min", "max"):  # from the core, for runs without values that are not finite
         ends = log.view.curves([(run, tag) for run in runs], width=1)
         column = ends.min if stat == "min" else ends.max
         plain = np.isnan(ends.broken) & ~np.isnan(column[:, 0])
@@ -136,14 +136,14 @@ def _at(log: LiveLog, tag: str, step: int, runs: Sequence[str]) -> dict[str, flo
 
 
 def check_tag(log: LiveLog, tag: str) -> None:
-    """An error if no run ever had this tag."""
+    """Raise an error if no run ever had this tag."""
     with log.lock:
         if log.index.code(tag) < 0:
             raise UsageError(f"no run has the tag {tag[:200]!r}")
 
 
 def cells(log: LiveLog, wanted: Sequence[tuple[str, str]], rows: Sequence[str]) -> dict[str, list[Any]]:
-    """The columns of metrics as lists with None for absent, by their names in a summary."""
+    """The columns of metrics by their names in a summary; None if a run has no value."""
     lists: dict[str, list[Any]] = {}
     for tag, stat in wanted:
         by_run = values(log, tag, stat, rows)

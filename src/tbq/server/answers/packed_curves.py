@@ -1,10 +1,10 @@
-"""Many curves in few bytes: what a screen can show of them, to a small part of a pixel.
+"""Packs many curves into few bytes, exact to a fraction of a pixel.
 
-1,000 curves of 800 columns are 12.8 MB as 32-bit floats. Packed they are below 3 MB. The least value of each column is
-kept on a scale that is even where most values are and stretches far from there (asinh), the largest as its distance
-from it, first and last as fifteenths of the way between the two. Codes are differences along the curve, low bytes and
-high bytes apart, which gzip makes small. On a logarithmic axis what is not positive has the lowest code of all, which
-stands for 0. `static/packed.js` is the other side.
+1,000 curves of 800 columns are 12.8 MB as 32-bit floats, and about 2 MB packed and compressed. Each column has four
+values. The smallest becomes a code on an asinh scale, which is linear in the range of most values and logarithmic far
+from it. The largest is stored as the distance of its code from that code; first and last as fifteenths of the way
+between the two. Codes are stored as differences along the curve, with low and high bytes apart, which compresses well.
+On a logarithmic axis, values that are not positive get the lowest code, which stands for 0. `static/packed.js` unpacks.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_LEVELS = 2048  # over the range in which 98 % of all values are
+_LEVELS = 2048  # codes over the range of 98 % of all values
 _HALF = 30_000  # codes on each side of the middle
-_NOT_POSITIVE = -_HALF - 2  # the code of what a logarithmic axis does not have
-_WAYS = 15  # steps between least and largest
-_FURTHEST = 1e60  # spreads from the middle to the furthest value; diverged runs have 1e38
-_SAFE = 1e30  # spreads that 32-bit floats count
+_NOT_POSITIVE = -_HALF - 2  # the code of values that are not positive, on a logarithmic axis
+_WAYS = 15  # steps between the smallest and the largest value
+_FURTHEST = 1e60  # limit of the distance of the furthest value, in spreads; diverged runs reach 1e38
+_SAFE = 1e30  # spreads that 32-bit floats can represent
 
 
 class Scale(NamedTuple):
-    """code = round(asinh((value - middle) / spread) / step); the value before is its logarithm if `log`."""
+    """code = round(asinh((value - middle) / spread) / step), of the logarithm of the value if `log`."""
 
     middle: float
     spread: float
     step: float
     log: bool
-    kind: type[np.floating[Any]]  # that counts the spreads
+    kind: type[np.floating[Any]]  # of the computation
 
     @classmethod
     def of(cls, least: Floats, largest: Floats, log: bool) -> Scale:
         """The scale for these finite values."""
-        every = least.size // 50_000 + 1  # a scale needs no better quantiles than some of the values give
+        every = least.size // 50_000 + 1  # some of the values suffice for quantiles
         some = [_level(values[::every], log) for values in (least, largest)]
         low, high = (values[np.isfinite(values)] for values in some)
         if log:
@@ -51,12 +51,12 @@ class Scale(NamedTuple):
         q_high = float(np.quantile(high, 0.99)) if len(high) else top
         middle = q_low / 2 + q_high / 2
         furthest = max(top - middle, middle - bottom)
-        # Halves, since the span of two finite numbers may be infinite.
+        # Halves: the difference of two finite numbers may overflow.
         usual = min(2 * (q_high / 2 - q_low / 2), sys.float_info.max)
-        # Those who leave outliers out of the picture look at the usual values alone, however far the others are.
+        # Without outliers, the picture shows only the usual values, so these decide, however far the outliers are.
         least_spread = furthest / _FURTHEST if usual > 0 else furthest * 1e-12
         spread = max(usual, least_spread, abs(middle) * 1e-12, 1e-300)
-        # The distance that a code spans in the middle is spread × step; far away it is that share of the distance.
+        # In the middle, one code spans spread × step; far from it, it spans that share of the distance.
         step = max(1.0 / _LEVELS, float(np.arcsinh(furthest / spread)) / _HALF)
         return cls(middle, spread, step, log, np.float32 if furthest / spread < _SAFE else np.float64)
 
@@ -81,18 +81,18 @@ def _level(values: Floats, log: bool) -> Floats:
 def pack(
     first: Floats, last: Floats, least: Floats, largest: Floats, log: bool = False
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """The columns of a frame, and what its header says of them; all are series × width."""
-    there = np.isfinite(least) & np.isfinite(largest)
-    every = bool(there.all())
-    # From here on all are flat, and of the columns that have points alone.
+    """The columns of a frame, and the facts for its header. The arguments are arrays of series × width."""
+    has_points = np.isfinite(least) & np.isfinite(largest)
+    every = bool(has_points.all())
+    # From here on, arrays are flat and have only the columns with points.
     first, last, least, largest = (
-        part.ravel() if every else part[there] for part in (first, last, least, largest)
+        part.ravel() if every else part[has_points] for part in (first, last, least, largest)
     )
     scale = Scale.of(least, largest, log)
     low = scale.codes(least)
     distance = scale.codes(largest) - low
     ends = [_way(scale, part, least, largest, low, distance) for part in (first, last)]
-    counts = np.count_nonzero(there, axis=1)
+    counts = np.count_nonzero(has_points, axis=1)
     starts = (np.cumsum(counts) - counts)[counts > 0]
     steps = np.diff(low, prepend=low[:1])  # along each curve
     steps[starts] = low[starts]
@@ -107,8 +107,8 @@ def pack(
         "ends": ends[0] << 4 | ends[1],
     }
     if not every:
-        columns["there"] = np.packbits(there, axis=None)
-    if signed.size and int(signed.max()) >> 16:  # from one end of a very long scale to the other
+        columns["there"] = np.packbits(has_points, axis=None)
+    if signed.size and int(signed.max()) >> 16:  # a jump from one end of a very long scale to the other
         columns["low3"] = (signed >> 16).astype(np.uint8)
     facts = {"middle": scale.middle, "spread": scale.spread, "step": scale.step, "log": log, "ways": _WAYS}
     return columns, facts
@@ -122,11 +122,11 @@ def _way(
     low: NDArray[np.int32],
     distance: NDArray[np.int32],
 ) -> NDArray[np.uint8]:
-    """How far between least and largest a value is, in fifteenths."""
+    """The position of a value between the smallest and the largest, in fifteenths."""
     with np.errstate(all="ignore"):
         if scale.log:
             share: NDArray[Any] = (scale.codes(part) - low).astype(np.float32) / distance.astype(np.float32)
-            # Nothing and a value have nothing between them: it is one or the other.
+            # Between zero and a positive value there is no scale: the value is one or the other.
             share = np.where(low == _NOT_POSITIVE, part > 0, share)
         else:
             share = (part / 2 - least / 2) / (largest / 2 - least / 2)  # halves, as above

@@ -1,4 +1,4 @@
-"""The command that makes the figure which the page shows."""
+"""The `tbq plot` command that draws what a chart of the page shows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
+from tbq.query.moments import BANDS
 from tbq.server.answers.curves import LOGS
 from tbq.server.answers.points import TAG, axis, weight
 from tbq.server.http.encoding import TEXT, Answer
@@ -34,7 +35,7 @@ def command(log: LiveLog, params: Params) -> Answer:
         words += ["--smooth", str(weight(params))]
     if by:
         words += ["--by", by]
-        band = params.choice("band", ("std", "none", "sem", "ci95", "minmax"))
+        band = params.choice("band", ("std", *BANDS))
         words += ["--band", band] if band != "none" else []
     words += ["--log-x"] if "x" in logs else []
     words += ["--log-y"] if logs == "1" or "y" in logs else []
@@ -47,12 +48,12 @@ def command(log: LiveLog, params: Params) -> Answer:
 
 
 def logdirs(log: LiveLog) -> list[str]:
-    """The log directories as they were given, without where they lie."""
+    """The log directories by their names, without the path on this machine."""
     return [log.without_paths(path) for path in log.follower.discovery.paths]
 
 
 def run_words(log: LiveLog, runs: Sequence[str]) -> list[str]:
-    """`--run` for each of these runs; nothing if that is all of them, or so many that nobody would read them."""
+    """`--run` for each of these runs; nothing if they are all runs, or too many to read."""
     if len(runs) > _MOST_RUNS or set(runs) == set(log.shown()):
         return []
     return [word for run in runs for word in ("--run", run)]

@@ -1,4 +1,4 @@
-"""The points of series: along any axis, the nearest to a place, all of them as CSV."""
+"""The points of series: along any axis, the point nearest to x, all points as CSV."""
 
 from __future__ import annotations
 
@@ -26,16 +26,14 @@ if TYPE_CHECKING:
 
 AXES = ("step", "relative", "wall")
 TAG = "tag:"
-_KEPT = 64  # series that were asked for lately, for the next hover
-_KEPT_POINTS = 200_000  # of each
 _MOST_HOVERED = 100
 _MOST_ROWS = 5_000_000
-_AT_ONCE = 20_000  # rows of a file that are made at once
-_OF_ROW = 64  # bytes of a point while a file is made of it
+_AT_ONCE = 20_000  # rows of a CSV file that are formatted at once
+_OF_ROW = 64  # bytes of memory per point while a file is sent
 
 
 class Placed(NamedTuple):
-    """The points of one series with their place on an axis."""
+    """The points of one series, with their position on an axis."""
 
     x: NDArray[np.float64]
     steps: NDArray[np.int64]
@@ -45,22 +43,22 @@ class Placed(NamedTuple):
 
 def axis(params: Params, name: str = "x") -> str:
     """step, relative, wall, or tag:NAME."""
-    given = params.text(name, "") or "step"
-    if given not in AXES and not (given.startswith(TAG) and len(given) > len(TAG)):
-        raise UsageError(f"{name}: got {given[:100]!r}, want one of {', '.join(AXES)}, or tag:NAME")
-    return given
+    x = params.text(name, "") or "step"
+    if x not in AXES and not (x.startswith(TAG) and len(x) > len(TAG)):
+        raise UsageError(f"{name}: got {x[:100]!r}, want one of {', '.join(AXES)}, or tag:NAME")
+    return x
 
 
 def weight(params: Params) -> float:
     """The weight of smoothing."""
-    given = params.number("smooth", 0.0) or 0.0
-    if not 0 <= given <= 1:
-        raise UsageError(f"smooth: got {given:g}, want a number from 0 to 1")
-    return given
+    smooth = params.number("smooth", 0.0) or 0.0
+    if not 0 <= smooth <= 1:
+        raise UsageError(f"smooth: got {smooth:g}, want a number from 0 to 1")
+    return smooth
 
 
 def having(log: LiveLog, tag: str, runs: Sequence[str]) -> list[str]:
-    """Those of the runs with scalars of this tag; an error if no run of the log ever had the tag."""
+    """The runs with scalars of this tag; an error if no run of the log ever had the tag."""
     with log.lock:
         having = log.index.having("scalars", tag, runs)
         if not having and log.index.code(tag) < 0:
@@ -69,7 +67,7 @@ def having(log: LiveLog, tag: str, runs: Sequence[str]) -> list[str]:
 
 
 def placed(log: LiveLog, run: str, tag: str, x: str) -> Placed:
-    """The points of a series along an axis, all of them."""
+    """All points of a series, along an axis."""
     steps, wall_times, values = log.listing.points(run, tag)
     if x == "step":
         return Placed(steps.astype(np.float64), steps, wall_times, values)
@@ -87,7 +85,7 @@ def smooth_values(values: NDArray[np.float64], by: float) -> NDArray[np.float64]
 
 
 def nearest(log: LiveLog, params: Params) -> Answer:
-    """Of each run the point nearest to a place, exactly."""
+    """The exact point nearest to x, of each run."""
     tag, x = params.text("tag"), axis(params, "axis")
     at = params.number("x")
     if at is None:
@@ -98,7 +96,7 @@ def nearest(log: LiveLog, params: Params) -> Answer:
     by = weight(params)
     points = []
     for run in runs:
-        point = _nearest(_recent(log, run, tag, x), at, by)
+        point = _nearest(placed(log, run, tag, x), at, by)
         if point is not None:
             points.append({"id": log.id_of(run), **point})
     return json_answer({"version": log.version, "tag": tag, "points": points})
@@ -111,7 +109,7 @@ def _nearest(series: Placed, at: float, by: float) -> dict[str, Any] | None:
         distance = np.abs(series.x - at)
     if np.isnan(distance).all():
         return None
-    place = len(distance) - 1 - int(np.nanargmin(distance[::-1]))  # of several at one place the last
+    place = len(distance) - 1 - int(np.nanargmin(distance[::-1]))  # the last of several points at one x
     value = float(series.values[place])
     point: dict[str, Any] = {
         "x": float(series.x[place]),
@@ -123,14 +121,6 @@ def _nearest(series: Placed, at: float, by: float) -> dict[str, Any] | None:
     if by:
         point["smoothed"] = float(smooth_values(series.values, by)[place])
     return point
-
-
-def _recent(log: LiveLog, run: str, tag: str, x: str) -> Placed:
-    """As `placed`, kept for a while: a mouse asks again and again."""
-    if log.index.rows_of(run, tag) > _KEPT_POINTS:
-        return placed(log, run, tag, x)
-    key = (run, tag, x, log.versions.get(run))
-    return log.cache.of("recent", key, lambda: placed(log, run, tag, x), limit=_KEPT)
 
 
 def table(log: LiveLog, tag: str, runs: Sequence[str]) -> pa.Table:
@@ -179,7 +169,7 @@ def points(log: LiveLog, params: Params) -> Answer:
 
 
 def _csv_parts(log: LiveLog, tag: str, runs: Sequence[str]) -> Iterator[bytes]:
-    """The file run by run: whoever takes it slowly holds the points of one run."""
+    """The file, one run at a time: a slow client keeps only one run's points in memory."""
     yield csv_text(table(log, tag, []))
     for run in runs:
         points = log.listing.points(run, tag)
@@ -190,12 +180,12 @@ def _csv_parts(log: LiveLog, tag: str, runs: Sequence[str]) -> Iterator[bytes]:
 
 
 def csv_answer(table: pa.Table, name: str) -> Answer:
-    """A table as a CSV file to keep."""
+    """A table as a CSV file to download."""
     return Answer(csv_text(table), CSV, headers=attachment(name))
 
 
 def csv_text(table: pa.Table) -> bytes:
-    """A table as CSV; cells that a spreadsheet would take for formulas are made harmless."""
+    """A table as CSV; cells that a spreadsheet would run as formulas are escaped."""
     from tbq.export.csv import write
     from tbq.export.options import ExportOptions
 
@@ -205,7 +195,7 @@ def csv_text(table: pa.Table) -> bytes:
 
 
 def attachment(name: str) -> dict[str, str]:
-    """The header that makes a browser keep a file under a harmless name."""
+    """The header that makes a browser save a file, under a safe name."""
     plain = "".join(
         letter if letter.isascii() and (letter.isalnum() or letter in "-_.=") else "_" for letter in name
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def state(log: LiveLog, _params: Params) -> Answer:
-    """How far reading is, and how much there is."""
+    """How much was read, and the number of runs and tags."""
     shown = log.shown()
     with log.lock:
         return json_answer(
@@ -42,9 +42,9 @@ def runs(log: LiveLog, _params: Params) -> Answer:
     """One entry per run."""
     shown = log.shown()
     states = log.states_now()
-    sizes = run_sizes(log)
+    sizes = log.cache.of("sizes", log.version, lambda: log.follower.sizes(log.follower.runs))
     with log.lock:
-        chosen = run_colours(log)
+        chosen = _colours(log)
         return json_answer(
             {
                 "version": log.version,
@@ -57,7 +57,7 @@ def _entry(
     log: LiveLog, run: str, states: dict[str, Any], sizes: dict[str, int], chosen: dict[str, tuple[str, str]]
 ) -> dict[str, Any]:
     known = log.states[run]
-    given = hparams_of(log, run)
+    hparams = hparams_of(log, run)
     return {
         "id": log.id_of(run),
         "name": run,
@@ -71,29 +71,20 @@ def _entry(
         "bytes": sizes.get(run, 0),
         "health": "nan" if known.broken else "ok",
         "broken": known.broken[:20],
-        "group": given.group if given else None,
-        "hparams": dict(given.values) if given else {},
+        "group": hparams.group if hparams else None,
+        "hparams": dict(hparams.values) if hparams else {},
         "colours": chosen[run],
     }
 
 
-def run_colours(log: LiveLog) -> dict[str, tuple[str, str]]:
-    """Of each run its colour on dark and on light ground: by its name, in the order in which runs began."""
+def _colours(log: LiveLog) -> dict[str, tuple[str, str]]:
+    """Each run's colour on dark and on light ground, by its name, in the order in which the runs began."""
     order = sorted(
         log.states.values(), key=lambda run: (math.inf if math.isnan(run.began) else run.began, run.name)
     )
-    names = tuple(run.name for run in order)
-
-    def chosen() -> dict[str, tuple[str, str]]:
-        dark, light = colours(names), print_colours(names)
-        return {name: (dark[name], light[name]) for name in names}
-
-    return log.cache.of("colours", names, chosen)
-
-
-def run_sizes(log: LiveLog) -> dict[str, int]:
-    """The bytes of each run's files, as of the last version."""
-    return log.cache.of("sizes", log.version, lambda: log.follower.sizes(log.follower.runs))
+    names = [run.name for run in order]
+    dark, light = colours(names), print_colours(names)
+    return {name: (dark[name], light[name]) for name in names}
 
 
 def tags(log: LiveLog, _params: Params) -> Answer:
@@ -106,7 +97,7 @@ def tags(log: LiveLog, _params: Params) -> Answer:
 
 
 def tag_entry(tag: str, kinds: dict[str, int], rows: int) -> dict[str, Any]:
-    """A tag of the list: how many runs have it by kind, and what its name says if it is a scalar."""
+    """A tag: the number of its runs by kind, and the meaning of its name if it is a scalar."""
     entry: dict[str, Any] = {"tag": tag, "kinds": kinds, "rows": rows}
     if "scalars" in kinds:
         entry |= {"role": role(tag), "split": split(tag), "better": better(tag)}
@@ -114,7 +105,7 @@ def tag_entry(tag: str, kinds: dict[str, int], rows: int) -> dict[str, Any]:
 
 
 def _descriptions(log: LiveLog) -> dict[str, dict[str, str]]:
-    """The display name and the description of tags that have one, as the first run with the tag says."""
+    """The display names and descriptions of tags, from the first run of each tag."""
     known: dict[str, dict[str, str]] = log.descriptions
     with log.lock:
         new, log.index.first_seen = log.index.first_seen, {}

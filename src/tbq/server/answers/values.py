@@ -22,7 +22,7 @@ _QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
 
 def histograms(log: LiveLog, params: Params) -> Answer:
-    """All histograms of a tag in one run, on one grid; many steps are merged, none is left out."""
+    """All histograms of a tag in one run, on one grid; if they are many, neighbouring steps are merged."""
     run, tag = params.run(log), params.text("tag")
     bins, most = params.whole("bins", 60, 1, 500), params.whole("most", 200, 1, 1000)
     listed = keys(log, run, "histograms", tag)
@@ -73,7 +73,7 @@ def pr_curve(log: LiveLog, params: Params) -> Answer:
 
 
 def tensor(log: LiveLog, params: Params) -> Answer:
-    """What a tensor is, its statistics, and its first elements."""
+    """The type, shape, statistics and first elements of a tensor."""
     kind = "tensors"
     with log.lock:
         if not log.index.having(kind, params.text("tag"), [params.run(log)]):
@@ -92,7 +92,7 @@ def tensor(log: LiveLog, params: Params) -> Answer:
             str(bytes(each).decode("utf-8", "replace"))[:1000] for each in values.ravel()[:100]
         ]
         return json_answer(about)
-    integral = values.dtype.kind in "iub"  # their first elements, least and largest are exact
+    integral = values.dtype.kind in "iub"  # their first elements, minimum and maximum are exact
     first = corner(values, 8)
     about["corner"] = (
         None if values.dtype.kind == "c" else (first if integral else first.astype(np.float64)).tolist()
@@ -121,7 +121,7 @@ def _statistics(values: Any) -> dict[str, Any]:
 
 
 def mesh(log: LiveLog, params: Params) -> Answer:
-    """The parts of a mesh: what each is, and its extent."""
+    """The parts of a mesh, each with its type, shape and statistics."""
     table = rows_at(log, params, "meshes")
     parts = []
     for row in table.select(["component", "dtype", "shape", "data"]).to_pylist():

@@ -1,1 +1,1 @@
-"""The server: requests, who may ask, parameters, replies."""
+"""HTTP: routes, access, parameters and replies."""

@@ -1,4 +1,4 @@
-"""The application: the page's files, the answers, the events, all behind the guard."""
+"""The application: the page's files, the answers and the events, protected by the guard."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, to_thread
@@ -18,7 +17,7 @@ from starlette.routing import Route
 
 from tbq.server.http import page_files
 from tbq.server.http.encoding import Answer, json_answer
-from tbq.server.http.guard import HEADERS, Guard, is_local
+from tbq.server.http.guard import HEADERS, Guard
 from tbq.server.http.params import BusyError
 from tbq.server.http.routes import answer, query
 from tbq.server.http.sending import Outgoing
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
 
     from tbq.server.live_log import Change, LiveLog
 
-_SLOW = 4
-_LONGEST_BODY = 500_000
-_PLAIN = 2_700_000  # bytes of curves that a browser on this machine gets sooner if they are not compressed
+_SLOW = 4  # slow answers at the same time
+_LONGEST_BODY = 500_000  # bytes of a request
 _PAUSE = 0.25  # seconds between two events
 _ALIVE = 15.0  # seconds between two signs of life
 
@@ -39,7 +37,7 @@ _ALIVE = 15.0  # seconds between two signs of life
 def make_app(log: LiveLog, guard: Guard) -> Starlette:
     """The application of a log."""
     stop = asyncio.Event()
-    # Threads for what may take its time, so that nothing else has to wait for it.
+    # Slow answers have their own limits, so that nothing else waits for them.
     slow, queries, conditions = CapacityLimiter(_SLOW), CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
     outgoing = Outgoing()
 
@@ -53,18 +51,16 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
         path, params = request.path_params["path"], request.query_params.multi_items()
         if path == "filter":
             job = Job()
-            given = await _waited(request, job, conditions, answer, log, path, params, job)
+            reply = await _waited(request, job, conditions, answer, log, path, params, job)
         else:
             limiter = slow if path in ("health", "points") else None
-            given = await to_thread.run_sync(answer, log, path, params, limiter=limiter)
-        if given.headers.get("ETag") and given.status == 200:
-            if names(request.headers.get("if-none-match"), given.headers["ETag"]):
-                return Response(status_code=304, headers=dict(given.headers))
-            if request.headers.get("if-range", given.headers["ETag"]) == given.headers["ETag"]:
-                given = part_of(given, request.headers.get("range"))
-        if given.squeeze == "runs" and len(given.body) < _PLAIN and _is_here(request):
-            given = replace(given, squeeze="never")
-        return await run_in_threadpool(respond, outgoing, given, request.headers.get("accept-encoding", ""))
+            reply = await to_thread.run_sync(answer, log, path, params, limiter=limiter)
+        if reply.headers.get("ETag") and reply.status == 200:
+            if names(request.headers.get("if-none-match"), reply.headers["ETag"]):
+                return Response(status_code=304, headers=dict(reply.headers))
+            if request.headers.get("if-range", reply.headers["ETag"]) == reply.headers["ETag"]:
+                reply = part_of(reply, request.headers.get("range"))
+        return await run_in_threadpool(respond, outgoing, reply, request.headers.get("accept-encoding", ""))
 
     async def sql(request: Request) -> Response:
         accepted = request.headers.get("accept-encoding", "")
@@ -76,8 +72,8 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
             too_long = json_answer({"error": "the query is too long", "hint": None}, 413)
             return respond(outgoing, too_long, accepted)
         job = Job()
-        given = await _waited(request, job, queries, query, log, body, job)
-        return await run_in_threadpool(respond, outgoing, given, accepted)
+        reply = await _waited(request, job, queries, query, log, body, job)
+        return await run_in_threadpool(respond, outgoing, reply, accepted)
 
     async def events(request: Request) -> Response:
         if request.method == "HEAD":
@@ -101,7 +97,7 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
 
 
 class _Guarded:
-    """Refuses what the guard refuses, and puts its headers on every reply."""
+    """Refuses requests that the guard refuses, and adds its headers to every reply."""
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
         self.app, self.guard = app, guard
@@ -112,7 +108,7 @@ class _Guarded:
                 await self.app(scope, receive, send)
             return
         request = Request(scope)
-        path: str = scope["path"]  # not of request.url, which an odd Host header breaks
+        path: str = scope["path"]  # not request.url, which a malformed Host header breaks
         token = request.query_params.get("token")
 
         async def send_guarded(message: Any) -> None:
@@ -127,8 +123,8 @@ class _Guarded:
 
         refusal = self.guard.refusal(request.method, path, _joined(request), token)
         if refusal is not None:
-            said = json_answer(refusal._asdict() | {"status": None}, refusal.status)
-            response: Any = Response(said.body, said.status, {"Cache-Control": "no-store"}, said.type)
+            reply = json_answer(refusal._asdict() | {"status": None}, refusal.status)
+            response: Any = Response(reply.body, reply.status, {"Cache-Control": "no-store"}, reply.type)
         elif token is not None and path == "/" and self.guard.token is not None:
             response = _entrance(self.guard)
         else:
@@ -137,7 +133,7 @@ class _Guarded:
 
 
 def _joined(request: Request) -> dict[str, str]:
-    """The headers by name; those of a cookie that came in several are joined."""
+    """The headers by name; several Cookie headers are joined."""
     headers = dict(request.headers)
     if "cookie" in headers:
         headers["cookie"] = ";".join(request.headers.getlist("cookie"))
@@ -145,9 +141,9 @@ def _joined(request: Request) -> dict[str, str]:
 
 
 def _entrance(guard: Guard) -> Response:
-    """Keep the token in a cookie and go on to the address without it.
+    """A page that stores the token in a cookie, and loads the address without it.
 
-    Not by a redirect: after a link on another site, browsers would not send the cookie with that.
+    Not a redirect: after a link from another site, browsers would not send the cookie with it.
     """
     text = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=./"><title>tbq</title>'
     response = Response(text, media_type="text/html", headers={"Cache-Control": "no-store"})
@@ -155,16 +151,16 @@ def _entrance(guard: Guard) -> Response:
     return response
 
 
-def respond(outgoing: Outgoing, given: Answer, accepted: str) -> Response:
-    """The reply, compressed if that saves something."""
+def respond(outgoing: Outgoing, reply: Answer, accepted: str) -> Response:
+    """The response, compressed if that saves bytes."""
     try:
-        return outgoing.response(given, accepts_gzip(accepted))
+        return outgoing.response(reply, accepts_gzip(accepted))
     except BusyError as wrong:
         return outgoing.response(json_answer({"error": wrong.message, "hint": wrong.hint}, 429), False)
 
 
 def accepts_gzip(accepted: str) -> bool:
-    """Whether an Accept-Encoding header takes gzip.
+    """Whether an Accept-Encoding header accepts gzip.
 
     >>> accepts_gzip("br, gzip"), accepts_gzip("gzip;q=0, *"), accepts_gzip("identity")
     (True, False, False)
@@ -177,7 +173,7 @@ def accepts_gzip(accepted: str) -> bool:
 
 
 def names(header: str | None, tag: str) -> bool:
-    """Whether an If-None-Match header names this ETag, which proxies make weak.
+    """Whether an If-None-Match header names this ETag; proxies make ETags weak.
 
     >>> names('"a", W/"b"', '"b"'), names("*", '"b"'), names('"ab"', '"b"'), names(None, '"b"')
     (True, True, False, False)
@@ -186,28 +182,28 @@ def names(header: str | None, tag: str) -> bool:
     return tag in listed or listed == ["*"]
 
 
-def static_response(outgoing: Outgoing, given: Answer, request: Request) -> Response:
-    """A file of the page; nothing but its tag if the browser has it already."""
-    known = given.headers.get("ETag")
+def static_response(outgoing: Outgoing, file: Answer, request: Request) -> Response:
+    """A file of the page, or 304 if the browser has it already."""
+    known = file.headers.get("ETag")
     if known is not None and names(request.headers.get("if-none-match"), known):
         return Response(status_code=304, headers={"etag": known})
-    return respond(outgoing, given, request.headers.get("accept-encoding", ""))
+    return respond(outgoing, file, request.headers.get("accept-encoding", ""))
 
 
-def part_of(given: Answer, wanted: str | None) -> Answer:
-    """The bytes that a Range header asks for; players of audio do."""
+def part_of(entire: Answer, wanted: str | None) -> Answer:
+    """The bytes that a Range header, e.g. of an audio player, asks for."""
     match = re.fullmatch(r"bytes\s*=\s*(\d{0,15})\s*-\s*(\d{0,15})", (wanted or "").strip().lower())
-    size = len(given.body)
-    if not given.headers.get("Accept-Ranges") or match is None or not (match[1] or match[2]):
-        return given
+    size = len(entire.body)
+    if not entire.headers.get("Accept-Ranges") or match is None or not (match[1] or match[2]):
+        return entire
     if match[1]:
         first, last = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
     else:
         first, last = max(size - int(match[2]), 0), size - 1
     if first > last:
-        return Answer(b"", given.type, 416, {"Content-Range": f"bytes */{size}"})
-    headers = {**given.headers, "Content-Range": f"bytes {first}-{last}/{size}"}
-    return Answer(given.body[first : last + 1], given.type, 206, headers)
+        return Answer(b"", entire.type, 416, {"Content-Range": f"bytes */{size}"})
+    headers = {**entire.headers, "Content-Range": f"bytes {first}-{last}/{size}"}
+    return Answer(entire.body[first : last + 1], entire.type, 206, headers)
 
 
 async def _body(request: Request) -> bytes | None:
@@ -220,15 +216,10 @@ async def _body(request: Request) -> bytes | None:
     return body
 
 
-def _is_here(request: Request) -> bool:
-    """Whether the browser, or a tunnel to it, is on this machine."""
-    return request.client is not None and is_local(request.client.host)
-
-
 async def _waited(
     request: Request, job: Job, limiter: CapacityLimiter, function: Callable[..., Answer], *args: Any
 ) -> Answer:
-    """What a function returns in a thread; its job is given up if the browser goes before that."""
+    """Call a function in a thread; if the client disconnects first, give its job up."""
     work = asyncio.ensure_future(to_thread.run_sync(function, *args, limiter=limiter))
     gone = asyncio.ensure_future(_gone(request))
     try:
@@ -241,13 +232,13 @@ async def _waited(
 
 
 async def _gone(request: Request) -> None:
-    """Wait until the browser has gone."""
+    """Wait until the client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         continue
 
 
 async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncIterator[bytes]:
-    """A message after each change, at most one in a quarter of a second; what happens between is added up."""
+    """One message per change, at most four per second; a message covers all changes since the one before."""
     loop = asyncio.get_running_loop()
     changed, complete = asyncio.Event(), asyncio.Event()
     waiting: list[Change] = []
@@ -262,7 +253,7 @@ async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncI
     def listener(change: Change) -> None:
         try:
             loop.call_soon_threadsafe(take, change)
-        except RuntimeError:  # the loop has ended
+        except RuntimeError:  # the event loop has ended
             return
 
     end = log.listen(listener)
@@ -289,14 +280,14 @@ async def _events(log: LiveLog, request: Request, stop: asyncio.Event) -> AsyncI
             left = last.left
             complete.clear()
             yield _event(log, last.version, runs, left)
-            # What ends the reading of the log is said at once: everybody waits for it.
+            # The end of the first reading is sent at once: every page waits for it.
             await _either(complete, stop, _PAUSE)
     finally:
         end()
 
 
 async def _either(first: asyncio.Event, second: asyncio.Event, seconds: float) -> None:
-    """Wait until one of the two is set, or for so many seconds."""
+    """Wait until one of the two events is set, at most this many seconds."""
     waits = [asyncio.ensure_future(each.wait()) for each in (first, second)]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""What goes to the browser: JSON that is always valid, and frames of columns with a JSON header."""
+"""`Answer`, and its formats: JSON that is always valid, and frames of binary columns with a JSON header."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import hashlib
 import json
 import math
 import re
-import struct
-import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,70 +22,50 @@ FRAME = "application/octet-stream"
 TEXT = "text/plain; charset=utf-8"
 CSV = "text/csv; charset=utf-8"
 
-_LARGE = 500_000  # bytes that are worth a second thread
-_WORTH = 1400  # bytes that are worth it: one packet
-_LONG = re.compile(r"(?<![\d.])\d{16,}(?![\d.eE])")  # perhaps a whole number past 2^53
+_PACKET = 1400  # bytes: a smaller body takes one packet either way
+_LONG = re.compile(r"(?<![\d.])\d{16,}(?![\d.eE])")  # perhaps an integer beyond 2^53
 _TYPES = {"<f8": "f64", "<f4": "f32", "<u4": "u32", "<u2": "u16", "|u1": "u8"}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The bytes of a reply, what they are, and further headers."""
+    """The bytes of a reply, their type, and further headers."""
 
     body: bytes
     type: str = JSON
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    #: how to make it smaller: not at all, as any text, or ("runs") as packed curves, which repeat few bytes alone
-    squeeze: Literal["never", "text", "runs"] = "text"
-    #: in place of a large body: its parts, made one after another, and the bytes that are held meanwhile
+    gzip: int | None = zlib.Z_DEFAULT_STRATEGY  # zlib's strategy; None: gzip would hardly make it smaller
+    #: instead of a large body: its parts, made one after another, and the bytes of memory that they need meanwhile
     parts: Iterator[bytes] | None = None
     held: int = 0
 
-    @property
-    def is_media(self) -> bool:
-        """Whether it is compressed by nature."""
-        return self.type.startswith(("image/", "audio/"))
-
     @cached_property
-    def squeezed(self) -> bytes | None:
-        """The body as gzip has it; None if that would not save much."""
-        if self.squeeze == "never" or len(self.body) < _WORTH:
+    def compressed(self) -> bytes | None:
+        """The body as gzip; None if that would not save much."""
+        if self.gzip is None or len(self.body) < _PACKET or self.type.startswith(("image/", "audio/")):
             return None
-        small = gzipped(self.body, zlib.Z_RLE if self.squeeze == "runs" else zlib.Z_DEFAULT_STRATEGY)
+        small = b"".join(gzipped([self.body], self.gzip))
         return small if len(small) < 0.9 * len(self.body) else None
 
 
-def gzipped(body: bytes, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> bytes:
-    """The bytes as a gzip file; of many, two halves are packed side by side, which one stream can hold.
+def gzipped(parts: Iterable[bytes], strategy: int = zlib.Z_DEFAULT_STRATEGY) -> Iterator[bytes]:
+    """The parts as one gzip stream.
 
     >>> import gzip
-    >>> gzip.decompress(gzipped(b"tbq" * 1_000_000)) == b"tbq" * 1_000_000
-    True
+    >>> gzip.decompress(b"".join(gzipped([b"tbq", b"tbq"])))
+    b'tbqtbq'
     """
-    if len(body) < _LARGE:
-        packer = zlib.compressobj(1, zlib.DEFLATED, 31, 9, strategy)
-        return packer.compress(body) + packer.flush()
-    middle = len(body) // 2
-    first: list[bytes] = []
-
-    def half(data: memoryview, end: int) -> bytes:
-        packer = zlib.compressobj(1, zlib.DEFLATED, -15, 9, strategy)
-        return packer.compress(data) + packer.flush(end)
-
-    view = memoryview(body)
-    helper = threading.Thread(target=lambda: first.append(half(view[:middle], zlib.Z_SYNC_FLUSH)))
-    helper.start()
-    second = half(view[middle:], zlib.Z_FINISH)
-    helper.join()
-    sums = struct.pack("<II", zlib.crc32(body), len(body) & 0xFFFFFFFF)
-    return b"".join([b"\x1f\x8b\x08\0\0\0\0\0\0\xff", first[0], second, sums])
+    packer = zlib.compressobj(1, zlib.DEFLATED, 31, strategy=strategy)
+    for part in parts:
+        yield packer.compress(part)
+    yield packer.flush()
 
 
 def to_json(value: Any) -> bytes:
-    """JSON of plain values that a browser reads exactly.
+    """JSON that a browser reads exactly.
 
-    A number that JSON does not have is null. A whole number past 2^53 is a text: JavaScript would round it.
+    NaN and infinities are null. An integer beyond 2^53 is a text, because JavaScript would round it.
 
     >>> to_json({"loss": math.nan, "run": "a<b>", "steps": [7, 2**53 + 1]})
     b'{"loss":null,"run":"a<b>","steps":[7,"9007199254740993"]}'
@@ -122,12 +100,12 @@ def _exact(value: Any) -> Any:
 
 
 def known_by(body: bytes) -> dict[str, str]:
-    """The headers by which a browser may keep a body, and asks whether it is still the same before it shows it."""
+    """Headers that let a browser cache a body, and revalidate it before each use."""
     return {"ETag": f'"{hashlib.sha256(body).hexdigest()[:20]}"', "Cache-Control": "private, no-cache"}
 
 
 def is_exact(number: int) -> bool:
-    """Whether a browser, which has 64-bit floats alone, has this whole number and can tell it from its neighbours."""
+    """Whether JavaScript, where every number is a 64-bit float, represents this integer and its neighbours exactly."""
     return abs(number) < 2**53
 
 
@@ -139,7 +117,7 @@ def json_answer(value: Any, status: int = 200) -> Answer:
 def frame(columns: Mapping[str, NDArray[Any] | Sequence[str]], **facts: Any) -> Answer:
     """A reply of columns: the length of the header as 4 bytes, the header, then the columns, each on 8 bytes.
 
-    Lists of texts are part of the header, as are whole numbers of which some are past 2^53.
+    Lists of texts are part of the header, and so is a column of integers with one beyond 2^53.
 
     >>> body = frame({"x": np.array([1.0])}).body
     >>> body[4:4 + int.from_bytes(body[:4], "little")].strip()

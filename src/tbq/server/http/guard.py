@@ -1,4 +1,4 @@
-"""Who may ask: the Host header, the token, requests of other sites; and the headers of every reply."""
+"""`Guard`: refuses requests by their host, token and origin; and the security headers of every reply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
-#: Nothing from elsewhere, nothing inline, nobody frames it.
+#: Nothing from other sites, nothing inline, no frames.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -56,13 +56,13 @@ def new_token() -> str:
 
 
 class Guard:
-    """Judges requests. Without a token the server listens on this machine alone."""
+    """Checks requests. Without a token, the server is reachable only from this machine."""
 
     def __init__(self, host: str, token: str | None, allowed: Iterable[str] = ()) -> None:
         self.token = token
-        # Cookies are of a host, whatever its ports, and tunnels change those: servers differ by their tokens.
+        # All ports of a host share cookies, and tunnels change ports: the token distinguishes servers.
         self.cookie = f"{_COOKIE}{hashlib.sha256((token or '').encode()).hexdigest()[:12]}"
-        self.cookie_value = quote(token or "", safe="")  # needs no quotes, whatever the token is
+        self.cookie_value = quote(token or "", safe="")  # never needs quotes
         self._hosts = {*_LOCAL, host.lower(), *(name.lower() for name in allowed)}
         self._any_address = token is not None  # a page of another site cannot know the token
         if token is not None:
@@ -88,19 +88,19 @@ class Guard:
         return None
 
     def admits(self, headers: Mapping[str, str], query: str | None) -> bool:
-        """Whether the token is there: in the address, in a cookie, or as `Authorization: Bearer`."""
+        """Whether the request has the token: in the address, in a cookie, or as `Authorization: Bearer`."""
         if self.token is None:
             return True
-        given = [query or ""]
+        tokens = [query or ""]
         scheme, _, bearer = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            given.append(bearer.strip())
-        # Pair by pair: what other applications of this host keep in theirs follows no rule.
+            tokens.append(bearer.strip())
+        # Pair by pair: cookies of other applications on this host may be malformed.
         for pair in headers.get("cookie", "").split(";"):
             name, _, value = pair.partition("=")
             if name.strip().startswith(_COOKIE):
-                given.append(unquote(value.strip().strip('"')))
-        return any(each and hmac.compare_digest(each.encode(), self.token.encode()) for each in given)
+                tokens.append(unquote(value.strip().strip('"')))
+        return any(each and hmac.compare_digest(each.encode(), self.token.encode()) for each in tokens)
 
     def _knows(self, host: str) -> bool:
         try:
@@ -129,7 +129,7 @@ class Guard:
 
 
 def _same_place(origin: str, host: str) -> bool:
-    """Whether an Origin header names the host and port of a Host header; proxies write default ports, browsers do not.
+    """Whether an Origin and a Host header name the same host and port; proxies write default ports, browsers do not.
 
     >>> _same_place("https://lab.org", "lab.org:443"), _same_place("http://lab.org", "lab.org:443")
     (True, False)

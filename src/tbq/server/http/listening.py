@@ -1,4 +1,4 @@
-"""The port that is listened on, and the server that ends at once when it is interrupted."""
+"""Listens on a port, and runs the server until a signal ends it."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from tbq.server.http.guard import Guard
     from tbq.server.live_log import LiveLog
 
-_THREADS = 8  # that answer requests
-_TRIES = 100  # ports after the one that was asked for
+_THREADS = 8  # for requests
+_TRIES = 100  # ports after the requested one
 
 
 class Listening:
-    """A socket that listens; `remark` says if it is not on the port that was asked for."""
+    """A listening socket; `remark` says if its port is not the requested one."""
 
-    def __init__(self, given: socket.socket, host: str, wanted: int) -> None:
-        self.socket = given
+    def __init__(self, listener: socket.socket, host: str, wanted: int) -> None:
+        self.socket = listener
         self.host = host
-        self.port: int = given.getsockname()[1]
+        self.port: int = listener.getsockname()[1]
         self.remark = (
             f"port {wanted} is in use, taking {self.port}" if wanted and self.port != wanted else None
         )
@@ -54,20 +54,20 @@ class Listening:
         last = port if port == 0 else min(port + _TRIES, 65535)
         failure: OSError | None = None
         for each in range(port, last + 1):
-            # Named as TCP, since asyncio sends small writes at once on such sockets alone.
-            given = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+            # Explicitly TCP: asyncio disables Nagle's algorithm only on such sockets.
+            listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
             try:
-                if os.name == "nt":  # elsewhere SO_REUSEADDR lets nobody share a port that is in use
-                    given.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)  # type: ignore[attr-defined,unused-ignore]
+                if os.name == "nt":  # there, SO_REUSEADDR would share a port that is in use
+                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)  # type: ignore[attr-defined,unused-ignore]
                 else:
-                    given.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                given.bind((place[0], each, *place[2:]))
-                given.listen(128)
+                    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind((place[0], each, *place[2:]))
+                listener.listen(128)
             except OSError as wrong:
-                given.close()
+                listener.close()
                 failure = wrong
                 continue
-            return cls(given, host, port)
+            return cls(listener, host, port)
         reason = (failure.strerror or str(failure)).lower() if failure else "no port"
         raise SourceError(
             f"cannot listen on {host} from port {port} to {last}: {reason}",
@@ -75,7 +75,7 @@ class Listening:
         )
 
     def address(self, token: str | None) -> str:
-        """The address of the page, as a browser takes it."""
+        """The address of the page for a browser."""
         name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
         if ":" in name and not name.startswith("["):
             name = f"[{name}]"
@@ -92,7 +92,7 @@ class Listening:
 
 
 class _Server(uvicorn.Server):
-    """Ends without waiting for pages that are open; a signal is the usual way to end, and no failure."""
+    """Ends without waiting for open pages. A signal is the usual end, not a failure."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], object], stop: asyncio.Event) -> None:
         super().__init__(config)
@@ -102,7 +102,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
-        # Requests wait for the store anyway, and each thread would keep memory of its own.
+        # More threads would only wait for the store, and each keeps its own memory.
         to_thread.current_default_thread_limiter().total_tokens = _THREADS
         await super().startup(sockets)
         self._announce()
@@ -121,7 +121,7 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def _end(self, _number: int, _frame: Any) -> None:
-        # What is being answered now is broken off, which is nobody's fault.
+        # Replies that are being sent break off, which is not an error.
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
         if self.should_exit:
             self.force_exit = True
@@ -131,7 +131,7 @@ class _Server(uvicorn.Server):
 
 
 def execute(log: LiveLog, guard: Guard, listening: Listening, started: Callable[[], object]) -> None:
-    """Serve until a signal comes."""
+    """Serve until a signal arrives."""
     app = make_app(log, guard)
     config = uvicorn.Config(
         app, log_level="error", access_log=False, lifespan="off", server_header=False, proxy_headers=False,

@@ -1,4 +1,4 @@
-"""The files of the page: read once, small on the wire, and all modules named at once."""
+"""The files of the page, read once; the index names all modules, so that a browser loads them at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import resources
 
 from tbq.server.http.encoding import Answer, json_answer, known_by
 
-#: An import of another module of the page: what stands before, the quote, the path.
+#: An import of another module of the page: the words before the path, the quote, the path.
 IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*)(["'])(\.{1,2}/[^"']+)\2""")
 _TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html",
           ".svg": "image/svg+xml", ".json": "application/json", ".woff2": "font/woff2"}  # fmt: skip
@@ -20,7 +20,7 @@ _HEAD = "</head>"
 
 @cache
 def modules() -> dict[str, str]:
-    """The modules of the page by their path, each after those that import it first."""
+    """The modules of the page by their path, in the order in which imports reach them."""
     texts: dict[str, str] = {}
     waiting = ["main.js"]
     folder = resources.files("tbq.server").joinpath("static")
@@ -35,7 +35,7 @@ def modules() -> dict[str, str]:
 
 
 def target(name: str, path: str) -> str:
-    """The module that another one imports by a path.
+    """The module that `name` imports by a relative path.
 
     >>> target("chart/paint.js", "../format.js")
     'format.js'
@@ -45,7 +45,7 @@ def target(name: str, path: str) -> str:
 
 @cache
 def index() -> Answer:
-    """The page; it names all modules, so that a browser does not find them one by one."""
+    """The page, with a preload link for each module."""
     plain = file("index.html")
     links = "".join(f'<link rel="modulepreload" href="static/{escape(name)}">\n' for name in modules())
     body = plain.body.decode().replace(_HEAD, links + _HEAD).encode()
@@ -54,7 +54,7 @@ def index() -> Answer:
 
 @lru_cache(maxsize=200)
 def file(path: str) -> Answer:
-    """A file of the page; nothing outside of its folder."""
+    """A file of the page; files outside its folder are not found."""
     parts = path.split("/")
     if any(part in ("", ".", "..") or "\\" in part or ":" in part for part in parts):
         return json_answer({"error": "no such file", "hint": None}, 404)
@@ -63,6 +63,6 @@ def file(path: str) -> Answer:
     kind = _TYPES.get(suffix) or mimetypes.guess_type(parts[-1])[0] or "application/octet-stream"
     try:
         body = place.read_bytes()
-    except (OSError, ValueError):  # the latter for a name with a NUL
+    except (OSError, ValueError):  # ValueError: a name with a NUL
         return json_answer({"error": "no such file", "hint": None}, 404)
     return Answer(body, kind, headers=known_by(body))

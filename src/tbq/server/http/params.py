@@ -1,4 +1,4 @@
-"""The parameters of a request, each checked: whatever a browser sends, the answer is data or a clear error."""
+"""`Params`: the checked parameters of a request; anything invalid is a clear error."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LONGEST = 100_000  # characters of a parameter
 
 
 class NotFoundError(TbqError):
-    """What was asked for is not there (any more)."""
+    """The requested item does not exist (any more)."""
 
     code = "not_found"
 
 
 class TooMuchError(TbqError):
-    """More than one answer may hold."""
+    """The answer would be too large."""
 
     code = "too_much"
 
@@ -35,51 +35,51 @@ class BusyError(TbqError):
 
 
 class Params:
-    """The parameters by name; one that the request does not have is an error, as is one given twice."""
+    """The parameters by name; an unknown or repeated parameter is an error."""
 
     def __init__(
         self, pairs: Iterable[tuple[str, str]], known: Sequence[str], job: Job | None = None
     ) -> None:
-        #: ends what other processes do for this request when nobody waits for it any more
+        #: for requests that other processes answer: ends their work if the client disconnects
         self.job = job
-        self._given: dict[str, str] = {}
+        self._values: dict[str, str] = {}
         for name, value in pairs:
             if name not in known:
                 raise UsageError(
                     f"no parameter {name[:40]!r} here", hint=f"want {', '.join(known)}" if known else None
                 )
-            if name in self._given:
-                raise UsageError(f"the parameter {name} is given twice")
+            if name in self._values:
+                raise UsageError(f"the parameter {name} is repeated")
             if len(value) > _LONGEST:
                 raise TooMuchError(f"the parameter {name} is longer than {_LONGEST:,} characters")
-            self._given[name] = value
+            self._values[name] = value
 
     @property
     def key(self) -> tuple[tuple[str, str], ...]:
-        """What is asked, for a cache of answers."""
-        return tuple(sorted(self._given.items()))
+        """All parameters, as a key of a cache."""
+        return tuple(sorted(self._values.items()))
 
     def text(self, name: str, default: str | None = None) -> str:
         """A text; required without a default."""
-        value = self._given.get(name, default)
+        value = self._values.get(name, default)
         if value is None:
             raise UsageError(f"the parameter {name} is missing")
         return value
 
     def optional(self, name: str) -> str | None:
-        """A text, or None if it is not given or empty."""
-        return self._given.get(name) or None
+        """A text; None if it is absent or empty."""
+        return self._values.get(name) or None
 
     def choice(self, name: str, among: Sequence[str]) -> str:
-        """One of these; the first if it is not given."""
-        value = self._given.get(name) or among[0]
+        """One of these; the first if it is absent."""
+        value = self._values.get(name) or among[0]
         if value not in among:
             raise bad(name, value[:100], f"one of {', '.join(among)}")
         return value
 
     def number(self, name: str, default: float | None = None) -> float | None:
         """A finite number."""
-        value = self._given.get(name)
+        value = self._values.get(name)
         if not value:
             return default
         try:
@@ -92,7 +92,7 @@ class Params:
 
     def whole(self, name: str, default: int, least: int = 0, most: int = 2**53) -> int:
         """A whole number."""
-        value = self._given.get(name)
+        value = self._values.get(name)
         if not value:
             return default
         try:
@@ -104,8 +104,8 @@ class Params:
         return number
 
     def step(self, name: str = "step") -> int | None:
-        """A step, which may be any 64-bit number; None if it is not given."""
-        if not self._given.get(name):
+        """A step, which may be any 64-bit number; None if it is absent."""
+        if not self._values.get(name):
             return None
         return self.whole(name, 0, -(2**63), 2**63 - 1)
 
@@ -114,26 +114,24 @@ class Params:
         return self.choice(name, ("0", "1", "true", "false")) in ("1", "true")
 
     def run(self, log: LiveLog, name: str = "run") -> str:
-        """The name of the run whose number is given."""
+        """The name of a run, by its number."""
         number = self.whole(name, -1)
         run = log.name_of(number)
         if run is None:
-            raise NotFoundError(f"run {number} is not there", hint="it may have been deleted")
+            raise NotFoundError(f"run {number} does not exist", hint="it may have been deleted")
         return run
 
     def runs(self, log: LiveLog, name: str = "runs") -> list[str]:
         """The names of runs: `*` or nothing for all, `-` for none, otherwise numbers and ranges (`0-99,105`).
 
-        Those that are gone are left out.
+        Runs that are gone are left out.
         """
-        given = self._given.get(name) or "*"
-        if given == "*":
-            return log.shown()
-        return log.among(ids_of(given, name))
+        text = self._values.get(name) or "*"
+        return log.shown() if text == "*" else log.among(ids_of(text, name))
 
 
 def ids_of(text: str, name: str = "runs") -> list[int]:
-    """Numbers and ranges; `-` is none at all.
+    """The numbers in a list of numbers and ranges; `-` is the empty list.
 
     >>> ids_of("0-2,7"), ids_of("-")
     ([0, 1, 2, 7], [])
@@ -153,5 +151,5 @@ def ids_of(text: str, name: str = "runs") -> list[int]:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is the number of a run; one of thousands of digits is none, and Python would not read it."""
+    """Whether a text can be the number of a run; Python refuses to read thousands of digits."""
     return text.isascii() and text.isdigit() and len(text) <= 18

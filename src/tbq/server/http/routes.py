@@ -1,4 +1,4 @@
-"""What the page may ask: each path, the parameters it takes, and the function that answers."""
+"""`ROUTES`: each path of the API, its parameters, and the function that answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Route(NamedTuple):
-    """The function that answers, as `module.function` of this stage: imported when it is first asked."""
+    """The function that answers, as a path below `tbq.server`; imported at its first use."""
 
     place: str
     params: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class Route(NamedTuple):
         return function(log, params)
 
 
-# `mark` asks nothing: it makes another address of another value at the same step.
+# Answers ignore `mark`: it gives each value its own address, also if a step is logged twice.
 ROUTES: dict[str, Route] = {
     "state": Route("answers.runs.state"),
     "runs": Route("answers.runs.runs"),
@@ -41,7 +41,7 @@ ROUTES: dict[str, Route] = {
     ),
     "metrics": Route("answers.metrics.metrics", ("columns",)),
     "filter": Route("sql.filters.filter_runs", ("where", "maybe")),
-    "summary.csv": Route("sql.filters.summary_csv", ("runs", "columns")),
+    "summary.csv": Route("sql.filters.summary_csv", ("runs", "columns", "group")),
     "series": Route("answers.media.series", ("kind", "tag", "runs")),
     "image": Route("answers.media.image", ("run", "tag", "step", "index", "mark")),
     "audio": Route("answers.media.audio", ("run", "tag", "step", "index", "mark")),
@@ -68,13 +68,13 @@ ROUTES: dict[str, Route] = {
 
 
 def prepare() -> None:
-    """Import what requests will need, so that none of them has to wait for it."""
+    """Import the modules that requests need, so that the first requests need not wait."""
     for route in ROUTES.values():
         import_module(f"tbq.server.{route.place.rpartition('.')[0]}")
 
 
 def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]], job: Job | None = None) -> Answer:
-    """The reply to `api/PATH?…`; an error is a reply too. `job` says if nobody waits for it any more."""
+    """The reply to `api/PATH?…`; errors are replies too. `job` ends if the client disconnects."""
     route = ROUTES.get(path)
     try:
         if route is None:
@@ -84,29 +84,30 @@ def answer(log: LiveLog, path: str, pairs: Iterable[tuple[str, str]], job: Job |
     except TbqError as wrong:
         return failed(log, wrong)
     except MemoryError:
-        return failed(log, TooMuchError("there is not enough memory for this"))
+        return failed(log, TooMuchError("not enough memory for this request"))
 
 
 def query(log: LiveLog, body: bytes, job: Job) -> Answer:
     """The reply to a query in SQL."""
     try:
         try:
-            given = json.loads(body)
+            request = json.loads(body)
         except (ValueError, RecursionError):
-            given = None
-        if not isinstance(given, dict) or not set(given) <= {"query", "limit"} or "query" not in given:
-            raise UsageError('got something else, want JSON: {"query": "select …", "limit": 1000}')
+            request = None
+        if not isinstance(request, dict) or not {"query"} <= set(request) <= {"query", "limit", "format"}:
+            raise UsageError('invalid request, want JSON: {"query": "select …", "limit": 1000}')
         from tbq.server.sql.queries import MOST_ROWS, run_query
 
-        return run_query(log, given["query"], given.get("limit", MOST_ROWS), job)
+        limit, form = request.get("limit", MOST_ROWS), request.get("format", "frame")
+        return run_query(log, request["query"], limit, job, form)
     except TbqError as wrong:
         return failed(log, wrong)
     except MemoryError:
-        return failed(log, TooMuchError("there is not enough memory for this query"))
+        return failed(log, TooMuchError("not enough memory for this query"))
 
 
 def failed(log: LiveLog, wrong: TbqError) -> Answer:
-    """An error as a reply, without where on this machine it was."""
+    """An error as a reply, without paths of this machine."""
     kinds: tuple[tuple[type[TbqError], int], ...] = (
         (NotFoundError, 404), (TooMuchError, 413), (BusyError, 429), (SelectionError, 404),
     )  # fmt: skip

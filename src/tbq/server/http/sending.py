@@ -1,64 +1,65 @@
-"""Replies on their way: in parts, as fast as the client takes them, and all together within a limit of memory."""
+"""Sends replies in parts, as fast as the client reads, within a limit of memory for all replies."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-import zlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import iterate_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from tbq.server.http.encoding import Answer
+from tbq.server.http.encoding import Answer, gzipped
 from tbq.server.http.params import BusyError
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-_PART = 1 << 16  # bytes that are handed to the connection at once
-_SMALL = 1 << 20  # bytes of a reply that is sent as a whole
-_MOST = 400_000_000  # bytes of larger replies that wait for their clients at once
-PATIENCE = 30.0  # seconds after which a client that takes nothing is cut off
+_PART = 1 << 16  # bytes passed to the connection at once
+_SMALL = 1 << 20  # bytes: smaller replies are sent at once
+_MOST = 400_000_000  # bytes of larger replies that are being sent at the same time
+PATIENCE = 30.0  # seconds after which a client that reads nothing is disconnected
 
 
 class Outgoing:
-    """Makes responses of answers, and counts what those that were not taken yet hold."""
+    """Turns answers into responses, and counts the memory of responses that are being sent."""
 
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self._lock = threading.Lock()
         self.held = 0
 
-    def response(self, given: Answer, gzip: bool) -> Response:
-        """The response; `BusyError` if clients that do not read hold all the memory there is for that."""
-        body = given.squeezed if gzip and given.parts is None and not given.is_media else None
-        headers = {"Cache-Control": "no-store", **given.headers}
-        if body is not None or (given.parts is not None and gzip):
+    def response(self, answer: Answer, gzip: bool) -> Response:
+        """The response; `BusyError` if slow clients already use all the memory for replies."""
+        body = answer.compressed if gzip and answer.parts is None else None
+        headers = {"Cache-Control": "no-store", **answer.headers}
+        if body is not None or (answer.parts is not None and gzip):
             headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        body = given.body if body is None else body
-        size = given.held if given.parts is not None else len(body)
-        if given.parts is None and size <= _SMALL:
-            return Response(body, given.status, headers, given.type)
+        body = answer.body if body is None else body
+        size = answer.held if answer.parts is not None else len(body)
+        if answer.parts is None and size <= _SMALL:
+            return Response(body, answer.status, headers, answer.type)
         with self._lock:
             if self.held + size > self._most:
-                raise BusyError("the server is sending too much to others", hint="try again in some seconds")
+                raise BusyError(
+                    "the server is sending too many large replies", hint="try again in a few seconds"
+                )
             self.held += size
-        if given.parts is not None:
-            parts = iterate_in_threadpool(_gzipped(given.parts) if gzip else given.parts)
+        if answer.parts is not None:
+            parts = iterate_in_threadpool(gzipped(answer.parts) if gzip else answer.parts)
         else:
             headers["Content-Length"] = str(size)
             parts = _parts(body)
-        return _Paced(parts, given.status, headers, given.type, lambda: self._taken(size))
+        return _Paced(parts, answer.status, headers, answer.type, lambda: self._sent(size))
 
-    def _taken(self, size: int) -> None:
+    def _sent(self, size: int) -> None:
         with self._lock:
             self.held -= size
 
 
 class _Paced(StreamingResponse):
-    """Waits for the client after each part; what it holds is given back however it ends."""
+    """Waits for the client after each part, and calls `done` however it ends."""
 
     def __init__(
         self,
@@ -66,16 +67,16 @@ class _Paced(StreamingResponse):
         status: int,
         headers: dict[str, str],
         kind: str,
-        taken: Callable[[], object],
+        done: Callable[[], object],
     ) -> None:
         super().__init__(parts, status, headers, kind)
-        self._taken = taken
+        self._done = done
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._taken()
+            self._done()
 
 
 async def _parts(body: bytes) -> AsyncIterator[bytes]:
@@ -83,22 +84,15 @@ async def _parts(body: bytes) -> AsyncIterator[bytes]:
         yield body[start : start + _PART]
 
 
-def _gzipped(parts: Iterator[bytes]) -> Iterator[bytes]:
-    packer = zlib.compressobj(1, zlib.DEFLATED, 31)
-    for part in parts:
-        yield packer.compress(part)
-    yield packer.flush()
-
-
 def patient(protocol: Any) -> Any:
-    """The class of uvicorn's connections, but one whose client takes nothing for `PATIENCE` seconds ends."""
+    """Uvicorn's connection class, which ends if the client reads nothing for `PATIENCE` seconds."""
 
     class Patient(protocol):  # type: ignore[misc]
         _clock: asyncio.TimerHandle | None = None
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._look(None)
+            self._check(None)
 
         def resume_writing(self) -> None:
             super().resume_writing()
@@ -110,11 +104,11 @@ def patient(protocol: Any) -> Any:
                 self._clock.cancel()
             super().connection_lost(exc)
 
-        def _look(self, before: int | None) -> None:
+        def _check(self, before: int | None) -> None:
             waiting = self.transport.get_write_buffer_size()
             if waiting == before:
                 self.transport.abort()
             else:
-                self._clock = self.loop.call_later(PATIENCE, self._look, waiting)
+                self._clock = self.loop.call_later(PATIENCE, self._check, waiting)
 
     return Patient

@@ -1,1 +1,1 @@
-"""The page with its data in one file."""
+"""`log.report`: the page with its data in one file."""

@@ -1,4 +1,4 @@
-"""The answers that a report holds: the same as the server gives, under the same addresses, as few bytes as it takes."""
+"""The answers inside a report: the server's own, under the same addresses, in few bytes."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ from tbq.server.http.routes import ROUTES
 if TYPE_CHECKING:
     from tbq.server.live_log import LiveLog
 
-LEVELS = (0.0, 0.6, 0.9, 0.98)  # of smoothing that a reader may choose
-WIDTH = 600  # columns of a curve, as the page asks for them
+LEVELS = (0.0, 0.6, 0.9, 0.98)  # smoothing weights that a reader can choose
+WIDTH = 600  # columns of a curve, as in the page's requests
 _LEAST_WIDTH = 40
-_CURVES = 2_300_000  # bytes that curves may take together, compressed
+_CURVES = 2_300_000  # bytes of all curves, compressed
 _OF_POINT = 3.4  # bytes of one column of one curve, compressed
-_SMOOTHED = 2.6  # times as many if it is smoothed: 64-bit floats, and the raw curve behind it
-_IMAGES = 1_200_000  # bytes of thumbnails
-_IMAGE = 200_000  # bytes of an image that is taken as it is
+_SMOOTHED = 2.6  # times as many if smoothed: 64-bit floats, and the raw curve
+_IMAGES = 1_200_000  # bytes of all thumbnails
+_IMAGE = 200_000  # bytes of the largest image that is embedded unchanged
 _SIDE = 256  # pixels of a thumbnail
-_TEXTS = 300_000  # characters
+_TEXTS = 300_000  # characters of all texts
 
 
 class Embedded:
-    """Blocks of a page: `<script data-url=…>` elements, and what was left out."""
+    """The blocks of a page (`<script data-url=…>` elements), and remarks on data that was left out."""
 
     def __init__(self, log: LiveLog) -> None:
         self._log = log
         self.blocks: list[str] = []
         self.left_out: list[str] = []
-        self.views: list[tuple[str, float]] = []  # the x axes and the smoothing that curves are there for
+        self.views: list[tuple[str, float]] = []  # the x axes and smoothing weights of the embedded curves
 
     def ask(self, path: str, *, key: dict[str, Any] | None = None, **params: Any) -> Answer:
-        """Embed the answer to a question under the address of `key`, else of its own parameters."""
-        given = ROUTES[path].answer(
+        """Embed the answer to a request, under the address of `key` or of its own parameters."""
+        answer = ROUTES[path].answer(
             self._log,
             Params([(name, str(value)) for name, value in params.items()], ROUTES[path].params),
         )
-        self.add(path, params if key is None else key, given)
-        return given
+        self.add(path, params if key is None else key, answer)
+        return answer
 
-    def add(self, path: str, params: dict[str, Any], given: Answer) -> None:
+    def add(self, path: str, params: dict[str, Any], answer: Answer) -> None:
         """Embed an answer."""
         url = address(path, params)
-        if given.type == FRAME:
-            body = base64.b64encode(_gzip(given.body)).decode()
+        if answer.type == FRAME:
+            body = base64.b64encode(_gzip(answer.body)).decode()
             self.blocks.append(_block(url, "application/octet-stream", body, 'data-gzip="1"'))
-        elif given.type.startswith("image/"):
-            body = base64.b64encode(given.body).decode()
-            self.blocks.append(_block(url, "application/octet-stream", body, f'data-type="{given.type}"'))
+        elif answer.type.startswith(("image/", "text/csv")):
+            body = base64.b64encode(answer.body).decode()
+            self.blocks.append(_block(url, "application/octet-stream", body, f'data-type="{answer.type}"'))
         else:
-            # No name or text of a log can end the element.
-            safe = given.body.decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")
+            # So that no name or text of a log can end the element.
+            safe = answer.body.decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")
             self.blocks.append(_block(url, "application/json", safe))
 
     def json(self, path: str, value: Any, **params: Any) -> None:
@@ -71,19 +71,19 @@ class Embedded:
         self.add(path, params, Answer(to_json(value)))
 
     def curves(self, tags: Sequence[str], by: str | None, band: str, smooth: float) -> None:
-        """The curves of these tags, of all runs and of groups, with as many columns as there is room for.
+        """Embed the curves of these tags, of runs and of groups, with as many columns as fit.
 
-        Along steps, smoothed as asked; if there is room, also along time and with other smoothing.
+        The first view is along steps with the requested smoothing; other axes and weights follow while there is room.
         """
         runs = max(len(self._log.shown()), 1)
         of_point = _OF_POINT * (_SMOOTHED if smooth else 1)
         width = int(min(max(_CURVES / max(len(tags), 1) / of_point / runs, _LEAST_WIDTH), WIDTH))
         if width < WIDTH:
-            self.left_out.append(f"curves have {width} columns instead of {WIDTH}, for a small file")
+            self.left_out.append(f"curves have {width} columns instead of {WIDTH}, to keep the file small")
         levels = [smooth, *(level for level in LEVELS if level != smooth)]
         views = [(x, level) for level in levels for x in AXES]
         room: float = _CURVES if width == WIDTH else 0
-        plain = 0.0  # bytes of a view without smoothing, as the one before it shows
+        plain = 0.0  # bytes of a view without smoothing, estimated from the last view
         for x, level in views:
             share = _SMOOTHED if level else 1.0
             if plain * share > room:
@@ -95,7 +95,7 @@ class Embedded:
             room, plain = room - size, size / share
             self.views.append((x, level))
         if len(self.views) == 1:
-            self.left_out.append("a choice of smoothing and of the x axis, for a small file")
+            self.left_out.append("a choice of smoothing and of the x axis, to keep the file small")
 
     def _curve(self, tag: str, x: str, smooth: float, width: int, by: str | None, band: str) -> None:
         key = {"tag": tag, "width": WIDTH, "x": x, "smooth": written(smooth) if smooth else ""}
@@ -104,19 +104,21 @@ class Embedded:
             group = {"group": by, "band": band}
             self.ask("curves", key={**key, **group}, tag=tag, width=WIDTH, x=x, smooth=smooth, **group)
 
-    def metrics(self, tags: Sequence[str]) -> None:
-        """The numbers of the table."""
+    def metrics(self, tags: Sequence[str], by: str | None) -> None:
+        """Embed the numbers of the runs table, and its CSV file."""
         columns = [[tag, stat] for tag in tags for stat in ("last", "min", "max", "best")]
         self.ask("metrics", key={}, columns=json.dumps(columns))
+        lasts = [column for column in columns if column[1] == "last"]
+        self.ask("summary.csv", key={}, columns=json.dumps(lasts), group=by or "")
 
     def health(self) -> None:
-        """The doctor's findings, of the files as they are now."""
+        """Embed the doctor's findings on the current files."""
         checkup = self._log.checkup
         checkup.examine()
         self.json("health", report(self._log, checkup))
 
     def images(self) -> None:
-        """The last image of each tag and run, small."""
+        """Embed a thumbnail of the last image of each tag and run."""
         room, left = _IMAGES, 0
         for tag in self._tags("images"):
             entries = []
@@ -125,38 +127,38 @@ class Embedded:
                 if small is None or len(small[1].body) > room:
                     left += 1
                     continue
-                step, given = small
-                room -= len(given.body)
+                step, answer = small
+                room -= len(answer.body)
                 entries.append({"id": self._log.id_of(run), "steps": [step], "counts": [1]})
-                self.add("image", {"run": self._log.id_of(run), "tag": tag, "step": step, "index": 0}, given)
+                self.add("image", {"run": self._log.id_of(run), "tag": tag, "step": step, "index": 0}, answer)
             self.json("series", {"kind": "images", "tag": tag, "runs": entries}, kind="images", tag=tag)
         if left:
-            self.left_out.append(f"{left:,} images, for a small file or since they cannot be read")
+            self.left_out.append(f"{left:,} images, because they are unreadable or to keep the file small")
 
     def texts(self) -> None:
-        """The last text of each tag and run."""
+        """Embed the last text of each tag and run."""
         room, left = _TEXTS, 0
         for tag in self._tags("texts"):
             entries = []
             for run in self._having("texts", tag):
                 params: dict[str, Any] = {"run": self._log.id_of(run), "tag": tag}
-                given = self._text(run, params)
-                if given is None or len(given.body) > room:
+                answer = self._text(run, params)
+                if answer is None or len(answer.body) > room:
                     left += 1
                     continue
-                room -= len(given.body)
+                room -= len(answer.body)
                 entries.append({"id": params["run"], "steps": [params["step"]]})
-                self.add("text", params, given)
+                self.add("text", params, answer)
             self.json("series", {"kind": "texts", "tag": tag, "runs": entries}, kind="texts", tag=tag)
         if left:
-            self.left_out.append(f"{left:,} texts, for a small file or since they cannot be read")
+            self.left_out.append(f"{left:,} texts, because they are unreadable or to keep the file small")
 
     def _text(self, run: str, params: dict[str, Any]) -> Answer | None:
-        """The last text of a tag, and its step among the parameters; None if it cannot be read (any more)."""
+        """The last text of a tag, with its step added to `params`; None if it cannot be read."""
         try:
             params["step"] = keys(self._log, run, "texts", params["tag"])[-1][0]
-            given = [(name, str(value)) for name, value in params.items()]
-            return ROUTES["text"].answer(self._log, Params(given, tuple(params)))
+            answer = [(name, str(value)) for name, value in params.items()]
+            return ROUTES["text"].answer(self._log, Params(answer, tuple(params)))
         except (TbqError, IndexError):
             return None
 
@@ -185,7 +187,7 @@ class Embedded:
 
 
 def shrunk(data: bytes) -> Answer | None:
-    """An image as a thumbnail; None if it is small, or if Pillow is not there or cannot read it."""
+    """A thumbnail of an image; None if it is small enough, or if Pillow is missing or cannot read it."""
     from tbq.export.pictures import picture
 
     try:
@@ -216,17 +218,17 @@ def written(number: float) -> str:
 
 
 def address(path: str, params: dict[str, Any]) -> str:
-    """The address of a question as the page writes it: parameters by name, empty ones left out.
+    """The address of a request as the page writes it: parameters sorted by name, without empty ones.
 
     >>> address("curves", {"x": "step", "tag": "val/loss", "group": ""})
     'api/curves?tag=val%2Floss&x=step'
     """
-    given = sorted((name, str(value)) for name, value in params.items() if value not in (None, ""))
-    query = "&".join(f"{name}={quote(value, safe=_UNRESERVED)}" for name, value in given)
+    answer = sorted((name, str(value)) for name, value in params.items() if value not in (None, ""))
+    query = "&".join(f"{name}={quote(value, safe=_UNRESERVED)}" for name, value in answer)
     return f"api/{path}?{query}" if query else f"api/{path}"
 
 
-_UNRESERVED = "-_.!~*'()"  # what encodeURIComponent leaves as it is
+_UNRESERVED = "-_.!~*'()"  # the signs that encodeURIComponent does not escape
 
 
 def _gzip(data: bytes) -> bytes:

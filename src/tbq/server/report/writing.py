@@ -1,4 +1,4 @@
-"""`log.report`: the page with its data in one file, which needs neither a server nor a network."""
+"""Writes a report: the page with its data in one file, which needs neither a server nor a network."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from tbq.select import Names
     from tbq.source.discover import Found
 
-MOST_TAGS = 24  # unless tags are chosen
+MOST_TAGS = 24  # unless the caller selects tags
 _LONGEST = 1_000_000  # characters of the text
-# Static imports as the modules of the page write them, also minified: from "./x.js", import "./x.js".
 
 
 def write_report(
@@ -55,7 +54,7 @@ def write_report(
     on_error: OnError = "warn",
     **options: Any,
 ) -> str:
-    """Write the report; `options` are those of `LiveLog`."""
+    """Write the report; `options` are passed to `LiveLog`."""
     check_free(path, force)
     choice("on_error", on_error, ON_ERROR)
     check_weight(smooth)
@@ -71,7 +70,7 @@ def write_report(
             log.read_everything(call)
         tell(log.follower.problems, on_error)
         if not log.states:
-            raise SourceError("there is nothing to report: no event files", path=reader.path)
+            raise SourceError("nothing to report: no event files", path=reader.path)
         with collected_warnings():
             page, left_out = _page(log, _chosen(log, tag, reader.path), text, by, band, smooth)
     finally:
@@ -84,25 +83,22 @@ def write_report(
 
 
 class Known:
-    """Runs that were found already, in place of a search for them."""
+    """Runs that are already known, in place of `Discovery`."""
 
     def __init__(self, found: Found) -> None:
         self.found = found
-        self._new = True
 
     @property
     def paths(self) -> list[str]:
-        """The paths as they were given."""
+        """The paths as the caller wrote them."""
         return self.found.paths
 
     def exists(self) -> bool:
-        """They were there."""
+        """They did when they were found."""
         return True
 
-    def search(self) -> bool:
-        """Whether they are looked up the first time."""
-        new, self._new = self._new, False
-        return new
+    def search(self) -> None:
+        """Nothing to do."""
 
 
 def _page(
@@ -116,7 +112,7 @@ def _page(
     embedded.json("tags", {"version": log.version, "tags": _listed(log, tags)})
     if by is not None:
         embedded.ask("groups", by=by)
-    embedded.metrics(tags)
+    embedded.metrics(tags, by)
     embedded.curves(tags, by, band, smooth)
     embedded.images()
     embedded.texts()
@@ -131,7 +127,7 @@ def _page(
 
 
 def _chosen(log: LiveLog, tag: Names, where: str) -> tuple[list[str], list[str]]:
-    """The tags whose curves the report has, and what it says of those that it leaves out."""
+    """The tags with curves in the report, and the remarks on tags that it leaves out."""
     with log.lock:
         known = [name for name, kinds, _ in log.index.totals() if "scalars" in kinds]
     wanted = Selection.of(tag)
@@ -143,7 +139,7 @@ def _chosen(log: LiveLog, tag: Names, where: str) -> tuple[list[str], list[str]]
 
 
 def _listed(log: LiveLog, tags: Sequence[str]) -> list[dict[str, Any]]:
-    """The tags that the report has something of."""
+    """The tags that appear in the report."""
     with log.lock:
         totals = log.index.totals()
     return [
@@ -156,7 +152,7 @@ def _listed(log: LiveLog, tags: Sequence[str]) -> list[dict[str, Any]]:
 def _commands(
     log: LiveLog, tags: Sequence[str], by: str | None, band: str, smooth: float
 ) -> list[dict[str, str]]:
-    """What makes this report and its figures again."""
+    """The commands that reproduce this report and its figures."""
     from tbq.server.answers.plot_command import logdirs
 
     where = logdirs(log)
@@ -174,18 +170,18 @@ def _commands(
 
 
 def html(title: str, blocks: Sequence[str]) -> str:
-    """The page of the server as one file: its modules by an import map of data: URLs, its data as blocks."""
+    """The server's page as one file: modules in an import map of data: URLs, data in blocks."""
     folder = resources.files("tbq.server").joinpath("static")
     scripts = _modules()
     if "main.js" not in scripts:
-        raise SelectionError("this installation has no page", hint="install tbq again")
+        raise SelectionError("this installation has no page", hint="reinstall tbq")
     imports = {f"tbq/{name}": _data_url(name, source) for name, source in scripts.items()}
     mapping = json.dumps({"imports": imports})
     start = 'import "tbq/main.js";'
     first = folder.joinpath("first.js")
     early = first.read_text("utf-8") if first.is_file() else ""
     style = folder.joinpath("page.css").read_text("utf-8")
-    # The scripts are ours, known by their hashes; data: is for the modules. Nothing is fetched.
+    # Scripts are allowed by their hashes, modules as data: URLs. Nothing is loaded from elsewhere.
     allowed = " ".join(f"'{_hash(script)}'" for script in (early, mapping, start) if script)
     policy = (
         f"default-src 'none'; script-src {allowed} data:; style-src '{_hash(style)}'; img-src data: blob:; "
@@ -219,7 +215,7 @@ def html(title: str, blocks: Sequence[str]) -> str:
 
 
 def _modules() -> dict[str, str]:
-    """The modules of the page by their path, with imports of each other by bare names."""
+    """The modules of the page by their path; they import each other by bare names."""
 
     def bare(name: str, match: re.Match[str]) -> str:
         return f'{match[1]}"tbq/{target(name, match[3])}"'

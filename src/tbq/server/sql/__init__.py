@@ -1,1 +1,1 @@
-"""SQL, filters and the doctor, which run in other processes."""
+"""SQL, filters and the doctor, in other processes."""

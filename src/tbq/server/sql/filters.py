@@ -1,4 +1,4 @@
-"""Runs by an expression over the summary table: `hparam.lr > 0.01 and "val/loss" < 0.3`."""
+"""Selects runs by an expression over the summary table: `hparam.lr > 0.01 and "val/loss" < 0.3`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tbq.kinds.hparams import HPARAM
 from tbq.kinds.hparams import column as hparam_column
 from tbq.query.sqlerrors import explain
 from tbq.select import closest
+from tbq.server.answers.groups import grouped
 from tbq.server.answers.metrics import cells, parsed
 from tbq.server.answers.points import csv_answer
 from tbq.server.hparam_runs import hparams_of
@@ -26,16 +27,16 @@ if TYPE_CHECKING:
     from tbq.server.http.params import Params
     from tbq.server.live_log import LiveLog
 
-_SECONDS = 5.0  # that a filter may take: it computes one value per run
+_SECONDS = 5.0  # time limit of a filter, which computes one value per run
 
 
 def filter_runs(log: LiveLog, params: Params) -> Answer:
-    """The numbers of the runs for which an expression is true, and of how many nothing can be said.
+    """The numbers of the runs for which an expression is true, and how many runs it is null for.
 
-    A text that is not a condition is an error. With maybe=1 it is not, since it may be a pattern of names: then the
-    answer says why, and which names are like it.
+    A text that is not a condition is an error. With maybe=1, it may be a pattern of names instead: then the answer has
+    the reason, and similar names.
     """
-    where = params.text("where").rstrip("; \n")  # as SQL is often ended
+    where = params.text("where").rstrip("; \n")  # SQL often ends with these
     rows = log.shown()
     if not where.strip():
         return json_answer({"version": log.version, "ids": [log.id_of(run) for run in rows], "unknown": 0})
@@ -56,18 +57,18 @@ def filter_runs(log: LiveLog, params: Params) -> Answer:
 
 
 def _like(text: str, rows: Sequence[str]) -> list[str]:
-    """The names, or the parts of names, that are most like a text."""
+    """The names, or parts of names, that are most similar to a text."""
     return closest(text, rows) or closest(text, list({part for run in rows for part in run.split("/")}))
 
 
 class NoConditionError(QueryError):
-    """A text that is not a condition over this log; `word`: a mere name or number, which compares nothing."""
+    """A text that is not a condition over this log. `word`: it is only a name or a number."""
 
     word = False
 
 
 def matching(log: LiveLog, where: str, rows: Sequence[str], job: Job) -> tuple[list[int], int]:
-    """The places of the runs for which the expression is true, and for how many it is null."""
+    """The positions of the runs for which the expression is true, and the number of runs for which it is null."""
     children = log.workers
     names = set(json.loads(children.ask(job, "names", where=where).body))
     table = _table(log, names, rows)
@@ -84,24 +85,24 @@ def matching(log: LiveLog, where: str, rows: Sequence[str], job: Job) -> tuple[l
 
 
 def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:
-    """The summary table, with the columns that the expression names: there may be 50,000 others."""
+    """The summary table with only the columns that the expression names; a log may have 50,000."""
     wanted = {folded(name) for name in names}
     columns: dict[str, Any] = {"#row": pa.array(range(len(rows)), pa.int64())}
     columns |= _facts(log, rows)
     columns |= _hparams(log, rows)
     with log.lock:
         tags = [tag for tag in log.index.tags if _stems(tag, wanted)]
-    taken = {folded(name) for name in columns}
+    used = {folded(name) for name in columns}
     for tag in tags:
         for stat in ("last", *(each for each in STATS if each != "last"), "best"):
             name = tag if stat == "last" else f"{tag}.{stat}"
-            if folded(name) in wanted and folded(name) not in taken:
-                # Tags that differ by case alone: the one that is written so, else the first.
+            if folded(name) in wanted and folded(name) not in used:
+                # Of tags that differ only by case, use the exact name, otherwise the first.
                 alike = [each for each in tags if folded(each) == folded(tag)]
                 if len(set(alike) & names) > 1:
                     raise QueryError(
-                        f"a filter cannot tell {' and '.join(sorted(set(alike) & names))}: case does not count in SQL",
-                        hint="on the SQL page the table scalars has every tag as it is",
+                        f"a filter cannot distinguish {' and '.join(sorted(set(alike) & names))}: SQL ignores case",
+                        hint="on the SQL page, the table scalars has every tag as it is",
                     )
                 if len(alike) > 1 and name not in names and tag != alike[0]:
                     continue
@@ -109,12 +110,12 @@ def _table(log: LiveLog, names: set[str], rows: Sequence[str]) -> pa.Table:
                     continue
                 values = cells(log, [(tag, stat)], rows)[name]
                 columns[name] = pa.array(values, pa.float64(), from_pandas=False)
-                taken.add(folded(name))
+                used.add(folded(name))
     return pa.table(columns)
 
 
 def _stems(tag: str, wanted: set[str]) -> bool:
-    """Whether a tag, or a statistic of it, is among these names."""
+    """Whether these names include a tag, or a statistic of it."""
     name = folded(tag)
     return name in wanted or any(f"{name}.{stat}" in wanted for stat in (*STATS, "best"))
 
@@ -135,14 +136,14 @@ def _facts(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
 
 
 def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
-    """`hparam` as a struct, so that hparam.lr needs no quotes, and `"hparam.lr"` as the summary table has it."""
+    """`hparam` as a struct, so that hparam.lr needs no quotes, and `"hparam.lr"` as in the summary table."""
     with log.lock:
         hparams = [hparams_of(log, run) for run in rows]
-    given = [dict(each.values) if each else {} for each in hparams]
+    by_run = [dict(each.values) if each else {} for each in hparams]
     arrays: dict[str, Any] = {}
-    for name in sorted({name for values in given for name in values}):
+    for name in sorted({name for values in by_run for name in values}):
         if folded(name) not in {folded(each) for each in arrays}:
-            arrays[name] = hparam_column([values.get(name) for values in given])
+            arrays[name] = hparam_column([values.get(name) for values in by_run])
     if not arrays:
         return {}
     columns = {f"{HPARAM}{name}": array for name, array in arrays.items()}
@@ -155,7 +156,7 @@ def _explained(text: str, log: LiveLog, table: pa.Table, where: str) -> QueryErr
     with log.lock:
         tags = list(log.index.tags)
     error = explain(Exception(text), lambda: known, [], list)
-    if "LINE 2" in error.message:  # a place in the query around the filter, which nobody wrote
+    if "LINE 2" in error.message:  # a position in the query around the filter, which the user did not write
         error = QueryError(error.message.partition("\n\n")[0], hint=error.hint)
     missing = [word.strip('"') for word in text.split('"')[1:2]]
     near = closest(missing[0], [*known, *tags]) if missing else []
@@ -167,10 +168,13 @@ def _explained(text: str, log: LiveLog, table: pa.Table, where: str) -> QueryErr
 
 
 def summary_csv(log: LiveLog, params: Params) -> Answer:
-    """What the runs table shows, as a file: facts, hyperparameters and the metrics asked for."""
+    """What the runs table shows, as a file: facts, groups, hyperparameters and the metrics asked for."""
     rows = params.runs(log)
     wanted = parsed(params.text("columns", "[]") or "[]")
     columns = _facts(log, rows)
+    if by := params.optional("group"):
+        of_run = grouped(log, rows, by).of_run
+        columns["group"] = pa.array([of_run.get(run) for run in rows], pa.string())
     columns |= {name: column for name, column in _hparams(log, rows).items() if name != "hparam"}
     for name, values in cells(log, wanted, rows).items():
         if name in columns:

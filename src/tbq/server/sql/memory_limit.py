@@ -1,4 +1,4 @@
-"""How much memory this process has, and its end if that becomes more than it may."""
+"""Limits the memory of this process, by ending it if necessary."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-EXIT = 77  # the status of a process that took too much
+EXIT = 77  # the exit status of a process that took too much memory
 _STACK = 8 << 20  # bytes of address space of a thread
-_EVERY = 0.02  # seconds between two looks
+_EVERY = 0.02  # seconds between two checks
 _STATM = Path("/proc/self/statm")  # of Linux, in pages: all, resident, …, data
 _PAGE = 4096 if os.name == "nt" else os.sysconf("SC_PAGE_SIZE")
 
 
 def resident() -> int:
-    """Bytes of memory that this process has now, or at most had, if the system says no more."""
+    """Bytes of memory that this process uses now; on some systems, the most it ever used."""
     if os.name == "nt":
         return _of_windows()
     if _STATM.exists():
@@ -29,10 +29,10 @@ def resident() -> int:
 
 
 class MemoryLimit:
-    """Ends the process if it takes so many bytes more than it has now.
+    """Ends the process if it uses this many bytes more than now.
 
-    What asks for more address space than that gets an error, on systems that can refuse it. What takes memory that
-    was promised to it ends with the process: native code that computes one value cannot be stopped in any other way.
+    On Linux, an allocation beyond the limit fails with an error. Otherwise a thread ends the process, because native
+    code that computes a single value cannot be stopped in any other way.
     """
 
     def __init__(self, more: int) -> None:
@@ -57,12 +57,12 @@ class MemoryLimit:
 
 
 def _refuse(more: int) -> None:
-    """Let allocations fail that would go so many bytes beyond what is allocated now; Linux counts them."""
+    """Make allocations fail that exceed the current ones by this many bytes; only Linux counts them."""
     if not _STATM.exists():
         return
     import resource
 
-    # Stacks of threads count as a whole, whatever they use: those of DuckDB and of our decoder, one per CPU each.
+    # Stacks of threads count entirely. DuckDB and tbq's decoder have one thread per CPU each.
     data = int(_STATM.read_bytes().split()[5]) * _PAGE + 2 * _STACK * (os.cpu_count() or 1)
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = data + more if hard == resource.RLIM_INFINITY else min(data + more, hard)

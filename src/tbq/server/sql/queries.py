@@ -1,4 +1,4 @@
-"""SQL on the log: reading alone, with limits of time, memory and rows; and the tables that can be asked."""
+"""Read-only SQL on the log, with limits of time, memory and rows; and the list of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from tbq.errors import QueryError, UsageError
 from tbq.schema import schema
-from tbq.server.http.encoding import FRAME, Answer, json_answer
+from tbq.server.answers.points import attachment
+from tbq.server.http.encoding import CSV, FRAME, Answer, json_answer
 from tbq.server.http.params import Params
 from tbq.server.sql.worker_pool import Job
 from tbq.source.urls import is_remote
@@ -21,28 +22,34 @@ if TYPE_CHECKING:
     from tbq.source.discover import Found, Run
 
 MOST_ROWS = 10_000
-_LONGEST = 100_000  # characters of a query
-_DERIVED = ("wide", "summary")  # tables whose columns are tags
+_LONGEST = 100_000  # characters of the longest query
+_DERIVED = ("wide", "summary")  # tables with one column per tag
 
 
-def run_query(log: LiveLog, query: Any, limit: Any, job: Job) -> Answer:
-    """The result of a query as a frame; it runs in a process of its own."""
+def run_query(log: LiveLog, query: Any, limit: Any, job: Job, form: Any = "frame") -> Answer:
+    """The result of a query as a frame or as CSV. The query runs in another process."""
     if not isinstance(query, str) or len(query) > _LONGEST or not is_text(query):
         raise UsageError(f"query: want a text of at most {_LONGEST:,} characters")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_ROWS:
         raise UsageError(f"limit: want a whole number from 1 to {MOST_ROWS:,}")
+    if form not in ("frame", "csv"):
+        raise UsageError("format: want frame or csv")
     found, origins = _found(log)
     with log.lock:
         rows = sum(count for _, kinds, count in log.index.totals() if "scalars" in kinds)
     reply = log.workers.ask(
         job, "run", rows, found=found, origins=origins, query=query, limit=limit, places=log.places,
-        restarts=log.restarts, threads=log.threads, max_unpacked=log.max_unpacked,
+        restarts=log.restarts, threads=log.threads, max_unpacked=log.max_unpacked, csv=form == "csv",
     )  # fmt: skip
-    return Answer(reply.body, FRAME)
+    return (
+        Answer(reply.body, FRAME)
+        if form == "frame"
+        else Answer(reply.body, CSV, headers=attachment("query.csv"))
+    )
 
 
 def _found(log: LiveLog) -> tuple[Found, dict[str, str]]:
-    """The files of the runs as they are now, and the URLs of those that are copies."""
+    """The current files of the runs, and the URLs of copies of remote files."""
     follower = log.follower
     runs: list[Run] = []
     origins: dict[str, str] = {}
@@ -53,12 +60,12 @@ def _found(log: LiveLog) -> tuple[Found, dict[str, str]]:
             run = run._replace(files=list(copies.values()), remote=None)
         runs.append(run)
     if not runs:
-        raise QueryError("there are no event files yet", hint="wait, or see the log directory")
+        raise QueryError("there are no event files yet", hint="wait, or check the log directory")
     return replace(follower.discovery.found, runs=runs, problems=[], remote=None), origins
 
 
 def tables(log: LiveLog, _params: Params) -> Answer:
-    """The tables that a query can ask, and their columns."""
+    """The tables for queries, and their columns."""
     listed = []
     for name in _names(log):
         if name in _DERIVED:

@@ -1,4 +1,4 @@
-"""Queries that may not run for ever: interrupted after some seconds, or when nobody waits for them any more."""
+"""`Watchdog`: interrupts queries after a time limit, or when they are cancelled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Interrupter:
-    """Interrupts the connections it watches when time is up, or when `stop` is called from another thread."""
+    """Interrupts its connections when time is up, or when another thread calls `stop` or `give_up`."""
 
     def __init__(self, seconds: float) -> None:
         self._timer = threading.Timer(seconds, self._time_is_up)
@@ -38,11 +38,11 @@ class Interrupter:
             self._stopped = True
             connections = list(self._connections)
         for connection in connections:
-            with contextlib.suppress(Exception):  # one that is closed already
+            with contextlib.suppress(Exception):  # a connection that is closed already
                 connection.interrupt()
 
     def give_up(self) -> None:
-        """Nobody waits for the answer any more: interrupt until it has ended."""
+        """Cancel: interrupt until the query has ended."""
         threading.Thread(target=self._insist, name="tbq watchdog", daemon=True).start()
 
     def _time_is_up(self) -> None:
@@ -50,7 +50,7 @@ class Interrupter:
         self._insist()
 
     def _insist(self) -> None:
-        # A query that has not begun to run yet would not notice: again and again until the end.
+        # A query that has not started yet ignores an interrupt, so repeat it until the end.
         while not self._ended.wait(0.05):
             self.stop()
 

@@ -1,4 +1,4 @@
-"""What the other process does: queries over the tables of the log, filters over the table of runs, the doctor."""
+"""The calls of the other process: queries over the log, filters over the table of runs, the doctor."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tbq.query.condition import check
 from tbq.query.safe import BEGIN, connect
 from tbq.query.sql import TABLES, Limits, sql
 from tbq.query.sqltext import words
+from tbq.server.answers.points import csv_text
 from tbq.server.hidden_paths import without_paths
 from tbq.server.http.encoding import frame, is_exact, to_json
 from tbq.server.http.params import TooMuchError
@@ -29,15 +30,15 @@ from tbq.server.sql.worker_pool import late, too_much
 from tbq.source.inflate import Unpacked
 from tbq.source.origin import stands_for
 
-MEMORY = "1GB"  # of DuckDB
-MOST_BYTES = 64_000_000  # of a result; a page that gets more of them stands still
-#: What DuckDB says of it; it goes on with settings, which nobody can change here.
+MEMORY = "1GB"  # DuckDB's limit
+MOST_BYTES = 64_000_000  # of a result; more would block the page
+#: DuckDB's messages. They are not shown, because they recommend settings that a query cannot change.
 _NO_MEMORY = re.compile(r"(?i)(failed to|could not) allocate|bad allocation|allocation failure|out of memory")
-_unpacked: dict[Any, Unpacked] = {}  # by the limit on it: files are unpacked once
+_unpacked: dict[Any, Unpacked] = {}  # by the limit: files are unpacked once
 
 
 def run(message: dict[str, Any], watchdog: Interrupter) -> bytes:
-    """The result of a query as a frame."""
+    """The result of a query as a frame, or as CSV."""
     began = time.perf_counter()
     for path, url in message["origins"].items():
         stands_for(path, url)
@@ -64,21 +65,23 @@ def run(message: dict[str, Any], watchdog: Interrupter) -> bytes:
         if isinstance(wrong, QueryError):
             raise
         raise QueryError(str(wrong).split("\n", 1)[0]) from None
+    if message["csv"]:
+        return csv_text(_without_bytes(table.slice(0, limit)))
     return _framed(table, limit, said, time.perf_counter() - began)
 
 
 def names_of(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
-    """The words of an expression that may be names of columns: those in quotes, and all that are not strings."""
+    """The words of an expression that may be names of columns: quoted names, and everything that is not a string."""
     try:
         tokens = words(message["where"])
-    except (duckdb.Error, UnicodeError):  # the parser says what is wrong
+    except (duckdb.Error, UnicodeError):  # the parser will report it
         return to_json([])
     names = {word.text[1:-1].replace('""', '"') for word in tokens if word.text.startswith('"')}
     return to_json(sorted(names | {word.text for word in tokens if not word.string}))
 
 
 def matching(message: dict[str, Any], watchdog: Interrupter) -> bytes:
-    """The rows of a table for which an expression is true, or why that cannot be said."""
+    """The rows for which an expression is true, or why it cannot be evaluated."""
     table = pa.ipc.open_stream(message["table"]).read_all()
     where = message["where"]
     connection = connect(unsafe=False, memory=MEMORY)
@@ -114,12 +117,12 @@ def tables(_message: dict[str, Any], _watchdog: Interrupter) -> bytes:
 
 
 def examine(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
-    """What the doctor finds."""
+    """The doctor's findings."""
     from dataclasses import asdict
 
     from tbq.server.answers.health import findings_of
 
-    # In ASCII, where paths of any bytes are exact.
+    # As ASCII, which keeps paths of any bytes exact.
     return json.dumps([asdict(each) for each in findings_of(message)]).encode()
 
 
@@ -131,7 +134,7 @@ CALLS: dict[str, Callable[[dict[str, Any], Interrupter], bytes]] = {
 def _framed(table: pa.Table, limit: int, said: list[str], seconds: float) -> bytes:
     more = len(table) > limit
     table = table.slice(0, limit)
-    # Of bytes only their number is sent.
+    # For binary values, only the number of bytes is sent.
     size = sum(column.nbytes for column in table.columns if not _is_binary(column.type))
     if size > MOST_BYTES:
         raise TooMuchError(
@@ -155,12 +158,21 @@ def _framed(table: pa.Table, limit: int, said: list[str], seconds: float) -> byt
     ).body
 
 
+def _without_bytes(table: pa.Table) -> pa.Table:
+    """Columns of bytes as texts that say how many, as the page shows them."""
+    for place, field in enumerate(table.schema):
+        if _is_binary(field.type):
+            column = pa.array(_column(table.column(place)), pa.string())
+            table = table.set_column(place, pa.field(field.name, pa.string()), column)
+    return table
+
+
 def _is_binary(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _column(column: pa.ChunkedArray) -> Any:
-    """Numbers as float64 with NaN for null, unless a whole number would not be exact; everything else as text."""
+    """Numbers without nulls as float64 if that is exact; everything else as a list of cells."""
     kind = column.type
     if pa.types.is_floating(kind) and not column.null_count:
         return np.asarray(column.to_numpy(), np.float64)
@@ -170,7 +182,7 @@ def _column(column: pa.ChunkedArray) -> Any:
             return np.asarray(values, np.float64)
     try:
         return [_cell(value) for value in values_of(column)]
-    except (ArithmeticError, ValueError):  # dates and times that Python does not have
+    except (ArithmeticError, ValueError):  # dates and times outside Python's range
         return [_odd_cell(value) for value in column]
 
 
@@ -191,7 +203,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bytes):
         return f"<{len(value):,} bytes>"
     if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)  # JSON has neither nan nor inf
+        return value if math.isfinite(value) else str(value)  # JSON has no nan and inf
     if isinstance(value, int):
         return value if is_exact(value) else str(value)
     if isinstance(value, list | dict):
@@ -200,7 +212,7 @@ def _cell(value: Any) -> Any:
 
 
 def _spelled(value: Any) -> Any:
-    """A list or a struct in which nan and inf are words: JSON would make nulls of them."""
+    """A list or a struct with nan and inf as words; JSON would turn them into nulls."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):

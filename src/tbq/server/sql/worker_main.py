@@ -1,7 +1,7 @@
-"""The process that runs SQL for the server: what a query does to it, it does not do to the server.
+"""The process that runs SQL for the server, so that a query cannot harm the server itself.
 
-Messages come as pickles on stdin, each after its length; they are the server's own. Answers go out as a header in JSON
-and a body, each after its length: of a process that ran somebody's query nothing is unpickled.
+The server sends pickled messages on stdin, each after its length. Answers are a JSON header and a body, after their
+lengths: the server unpickles nothing from a process that ran a user's query.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tbq.server.sql.watchdog import Interrupter
 from tbq.server.sql.worker_calls import CALLS
 from tbq.server.sql.worker_pool import LENGTHS, subject
 
-_TIRED = 700_000_000  # bytes that a process may keep between two queries
+_TIRED = 700_000_000  # bytes; a process with more ends after its answer
 
 
 class _Control:
-    """Reads messages, also while a query runs: one of them may be to stop it."""
+    """Reads messages, also while a query runs, because a message may stop it."""
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -38,7 +38,7 @@ class _Control:
             length = self._source.read(8)
             body = self._source.read(int.from_bytes(length, "little")) if len(length) == 8 else b""
             if not body:
-                os._exit(0)  # the server has ended, whatever goes on here
+                os._exit(0)  # the server has ended
             message = pickle.loads(body)
             if message is not None:
                 self.jobs.put(message)
@@ -50,7 +50,7 @@ def main() -> None:
     """Answer until the server ends."""
     target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, sys.stdout.fileno())  # what a library prints must not be taken for an answer
+    os.dup2(nothing, sys.stdout.fileno())  # output of libraries must not mix with answers
     control = _Control(sys.stdin.buffer)
     _send(target, {"ready": True}, b"")
     while True:
@@ -59,7 +59,7 @@ def main() -> None:
             control.current = watchdog
             header, body = _answer(message, watchdog)
             control.current = None
-        # What the doctor took is given back by the end of the process.
+        # The end of the process releases the memory that the doctor took.
         header["tired"] = message["call"] == "examine" or resident() > _TIRED
         _send(target, header, body)
 
@@ -78,8 +78,8 @@ def _answer(message: dict[str, Any], watchdog: Interrupter) -> tuple[dict[str, A
         return {"error": wrong.message, "hint": wrong.hint, "much": isinstance(wrong, TooMuchError)}, b""
     except MemoryError:
         what = subject(message["call"])
-        return {"error": f"there is not enough memory for {what}", "hint": None, "much": True}, b""
-    except Exception as wrong:  # a defect of ours or of DuckDB: the next query may work
+        return {"error": f"not enough memory for {what}", "hint": None, "much": True}, b""
+    except Exception as wrong:  # a bug in tbq or DuckDB: the next query may work
         return {
             "error": f"{subject(message['call'])} failed: {type(wrong).__name__}",
             "hint": None,

@@ -1,8 +1,8 @@
-// The only way to data: the server's API, or the blocks embedded in a report.
+// All data comes through here: from the server's API, or from the blocks embedded in a report.
 
 import { unpack } from "./packed.js";
 
-/** An answer that is an error, in the server's words. */
+/** An error that the server reports, with its message and hint. */
 export class ApiError extends Error {
   /** @param {string} message @param {string} hint @param {number} status */
   constructor(message, hint = "", status = 0) {
@@ -16,7 +16,8 @@ export class ApiError extends Error {
 /** @typedef {Float64Array | Float32Array | Uint32Array | Uint16Array | Uint8Array} Column */
 /** @typedef {{ header: any, columns: Record<string, Column>, bytes: number }} Frame */
 
-export const report = document.documentElement.dataset.report ?? null;
+/** The title of the report that this file is; null on a page with a server, and outside of a browser. */
+export const report = globalThis.document?.documentElement.dataset.report ?? null;
 
 /**
  * The address of a question; parameters are sorted and empty ones left out, so that equal questions have equal
@@ -38,6 +39,7 @@ let blocks = null;
 /** The embedded block of a report that answers a question.
  * @param {string} url */
 function embedded(url) {
+  if (report === null) return undefined;
   blocks ??= new Map(
     [...document.querySelectorAll("script[data-url]")].map((each) => [
       each.getAttribute("data-url") ?? "",
@@ -55,16 +57,16 @@ async function ask(url, options) {
     answer = await fetch(url, { ...options, credentials: "same-origin" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError("The server does not answer.", "What is on the screen is the last that it sent.");
+    throw new ApiError("The server does not answer.", "The screen shows the last data that it sent.");
   }
   if (!answer.ok) {
-    let said = { error: `The server answered ${answer.status}.`, hint: "" };
+    let problem = { error: `The server answered ${answer.status}.`, hint: "" };
     try {
-      said = { ...said, ...(await answer.json()) };
+      problem = { ...problem, ...(await answer.json()) };
     } catch {
-      // Not JSON: a proxy's page, say. The status is all there is.
+      // Not JSON, such as a proxy's page: only the status is known.
     }
-    throw new ApiError(String(said.error), String(said.hint ?? ""), answer.status);
+    throw new ApiError(String(problem.error), String(problem.hint ?? ""), answer.status);
   }
   return answer;
 }
@@ -94,7 +96,7 @@ export async function frameAt(url, options = {}) {
 /** @param {string} path @param {Params} params @param {RequestInit} options @returns {Promise<Frame>} */
 export const fetchFrame = (path, params = {}, options = {}) => frameAt(address(path, params), options);
 
-/** The bytes of a block: base64, compressed if it says so.
+/** The bytes of a block: base64, and gzip if data-gzip is 1.
  * @param {HTMLScriptElement} block */
 async function unpacked(block) {
   const bytes = Uint8Array.from(atob((block.textContent ?? "").trim()), (letter) => letter.charCodeAt(0));
@@ -116,7 +118,7 @@ export function link(path, params = {}) {
   return block ? `data:${block.dataset.type ?? "image/png"};base64,${(block.textContent ?? "").trim()}` : url;
 }
 
-/** Columns out of a frame: length of the header, header, then each column at its offset.
+/** The columns of a frame, which is the length of the header, the header, then each column at its offset.
  * @param {ArrayBuffer} buffer @returns {Frame} */
 export function decode(buffer) {
   const length = new DataView(buffer).getUint32(0, true);
@@ -148,7 +150,7 @@ function column(buffer, begin, each) {
   }
 }
 
-/** Ids as few letters: 0-99,101; "-" for none at all, since nothing would be all.
+/** Ids in few characters: 0-99,101. No id at all is "-", because an empty text means every run.
  * @param {number[]} ids ascending */
 export function ranges(ids) {
   if (!ids.length) return "-";

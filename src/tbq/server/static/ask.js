@@ -1,4 +1,4 @@
-// Data for a component: asked for when it is first shown, again when the log has changed.
+// Fetches data for a component when it first appears, and again when the log changes.
 
 import { useEffect, useState, useRef } from "./ui.js";
 import { address, jsonAt, frameAt } from "./api.js";
@@ -7,7 +7,7 @@ import { version } from "./runs.js";
 /** @template T @typedef {{ data: T | null, error: string, loading: boolean }} Asked */
 
 /**
- * The answer to a question; the old answer stays until the new one is there. @param {string} path
+ * The answer to a question; the old answer stays until the new one arrives. @param {string} path
  * @param {import("./api.js").Params | null} params null: nothing is asked
  * @param {{ frame?: boolean, live?: boolean }} options @returns {Asked<any>}
  */

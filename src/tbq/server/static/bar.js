@@ -1,4 +1,4 @@
-// The bar at the top: where one is, and how curves are drawn.
+// The bar at the top: the tabs, and the controls of how curves are drawn.
 
 import { html, useRef } from "./ui.js";
 import { tab, search, smooth, axis, theme, dark, views, zoom, logX, outliers, cardWidth, wide } from "./state.js";
@@ -6,16 +6,10 @@ import { server, isReport, scalarTags } from "./runs.js";
 import { trouble } from "./live.js";
 import { Menu, Item, Icon, IconButton, copy } from "./menu.js";
 import { help } from "./help.js";
-import { size } from "./format.js";
+import { TABS } from "./words.js";
+import { sized } from "./format.js";
 
 const AXES = /** @type {Record<string, string>} */ ({ step: "step", relative: "relative", wall: "wall time" });
-const TABS = [
-  ["curves", "Curves"],
-  ["media", "Media"],
-  ["hparams", "Hparams"],
-  ["sql", "SQL"],
-  ["health", "Health"],
-];
 
 export function Bar() {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
@@ -72,11 +66,11 @@ export function Bar() {
 function Status() {
   if (trouble.value) return html`<span class="status bad" role="status" title=${trouble.value}>not connected</span>`;
   const left = server.value?.left ?? 0;
-  if (left > 1e6) return html`<span class="status" role="status">reading · ${size(left)} left</span>`;
+  if (left > 1e6) return html`<span class="status" role="status">reading · ${sized(left)} left</span>`;
   return html`<span class="sr" role="status"></span>`;
 }
 
-/** Search of tags, smoothing and the x axis. */
+/** The search for tags, the smoothing and the x axis. */
 function Drawing() {
   const kind = axis.value.startsWith("tag:") ? axis.value.slice(4) : AXES[axis.value];
   return html`<span class="drawing">
@@ -160,7 +154,7 @@ function Drawing() {
   </span>`;
 }
 
-/** The axes and the smoothing that a report has curves for. */
+/** Chooses among the axes and smoothings for which a report contains curves. */
 function Views() {
   const all = views.value;
   const levels = all

@@ -7,7 +7,7 @@ import { Chart, charts, nameOf, question } from "./plot.js";
 import { press, move, leave, reset, wheel, key } from "./gestures.js";
 import { hover, fixed } from "./hover.js";
 import { Tooltip } from "./tooltip.js";
-import { Menu, Item, IconButton, download, copy, say, fileName } from "./menu.js";
+import { Menu, Item, IconButton, download, save, copy, say, fileName } from "./menu.js";
 import { shown, shownSet, runs, version, banded, groupOf, hot, hotGroup, toggled } from "./runs.js";
 import { axis, group, zoom, logs, logX, outliers, pins, full, dark } from "./state.js";
 import { counted } from "./format.js";
@@ -37,14 +37,14 @@ export function Card({ tag, description = "", big = false }) {
     };
     measure();
     const stops = [
-      // Data: whenever what is asked for changes, and the card is on the screen.
+      // Fetch when the question changes and the card is on the screen.
       on([computed(() => question(tag, c.columns())), version], (params) => {
         c.params = params;
         c.stale = true;
         c.askSoon();
         c.drawSoon();
       }),
-      // Looks.
+      // Redraw the same data.
       on([dark, logs, logX, outliers, zoom, group, groupOf, runs, shownSet], () => c.drawSoon()),
       on([hover, fixed, hot, hotGroup], () => c.drawOver()),
     ];
@@ -54,7 +54,7 @@ export function Card({ tag, description = "", big = false }) {
       if (c.curves && Math.abs(c.curves.width - c.width) > 100) c.ask();
     });
     sized.observe(node);
-    // On paper a card has another size and more pixels, at once: nothing waits for a frame.
+    // A printed card has another size and more pixels. Draw it at once: printing does not wait for a frame.
     const paper = matchMedia("print");
     const onPaper = () => {
       measure();
@@ -64,7 +64,7 @@ export function Card({ tag, description = "", big = false }) {
     c.visible = report !== null;
     const seen = new IntersectionObserver(
       ([entry]) => {
-        c.visible = entry.isIntersecting || report !== null; // a report may be printed, and has its data at hand
+        c.visible = entry.isIntersecting || report !== null; // a report may be printed, and fetches nothing
         if (c.visible && c.stale) c.ask();
       },
       { rootMargin: "100px" },
@@ -119,22 +119,22 @@ export function Card({ tag, description = "", big = false }) {
       onDblClick=${() => reset(c)} onWheel=${(/** @type {WheelEvent} */ e) => wheel(c, e)}
       onKeyDown=${(/** @type {KeyboardEvent} */ e) => key(c, e)}
     >
-      <canvas ref=${base} class="plot-base" role="img" aria-label=${said(c)}></canvas>
+      <canvas ref=${base} class="plot-base" role="img" aria-label=${describe(c)}></canvas>
       <canvas ref=${over} class="plot-over" aria-hidden="true"></canvas>
       ${c.loading && html`<div class="plot-note loading" aria-hidden="true"></div>`}
       ${c.error && html`<div class="plot-note" role="status">${c.error}</div>`}
       ${
         !c.error &&
         empty &&
-        html`<div class="plot-note">No points of the shown runs${zoom.value ? " in this range" : ""}.</div>`
+        html`<div class="plot-note">The shown runs have no points${zoom.value ? " in this range" : ""}.</div>`
       }
       <${Tooltip} chart=${c} tag=${tag} />
     </div>
   </section>`;
 }
 
-/** What the picture shows, for those who cannot see it. @param {Chart} c */
-function said(c) {
+/** Describes the picture for screen readers. @param {Chart} c */
+function describe(c) {
   if (!c.curves) return `${c.tag}: loading`;
   const n = c.curves.series.length;
   return `${c.tag}: ${counted(n, banded.peek() ? "group" : "run")}, ${counted(c.curves.points, "point")}`;
@@ -142,20 +142,15 @@ function said(c) {
 
 /** @param {{ chart: Chart }} props */
 function CardMenu({ chart: c }) {
-  const save = (/** @type {string} */ type) => async () => {
-    const picture = c.picture();
-    if (!picture) return;
+  const picture = (/** @type {string} */ type) => async () => {
+    const drawn = c.picture();
+    if (!drawn) return;
     const name = fileName(c.tag);
-    if (type === "svg") download(svgOf(picture, c.tag, nameOf), `${name}.svg`, "image/svg+xml");
-    else download(await pngOf(picture, c.tag, nameOf), `${name}.png`);
+    if (type === "svg") download(svgOf(drawn, c.tag, nameOf), `${name}.svg`, "image/svg+xml");
+    else download(await pngOf(drawn, c.tag, nameOf), `${name}.png`);
   };
   const { tag } = c;
-  const csv = () => {
-    const anchor = document.createElement("a");
-    anchor.href = link("points", { tag, runs: ranges(shown.value), format: "csv" });
-    anchor.download = `${fileName(tag)}.csv`;
-    anchor.click();
-  };
+  const csv = () => save(link("points", { tag, runs: ranges(shown.value), format: "csv" }), `${fileName(tag)}.csv`);
   const command = async () => {
     const { runs: ids, smooth: s, log, group: g, band: b, low, high, x } = question(tag, 600);
     try {
@@ -174,8 +169,8 @@ function CardMenu({ chart: c }) {
         job();
       };
       return html`
-        <${Item} onClick=${then(save("png"))}>Download PNG<//>
-        <${Item} onClick=${then(save("svg"))}>Download SVG<//>
+        <${Item} onClick=${then(picture("png"))}>Download PNG<//>
+        <${Item} onClick=${then(picture("svg"))}>Download SVG<//>
         ${report === null && html`<${Item} onClick=${then(csv)} hint="all points">Download CSV<//>`}
         ${report === null && html`<${Item} onClick=${then(command)}>Copy the tbq plot command<//>`}
         <hr />

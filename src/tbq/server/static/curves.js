@@ -9,7 +9,7 @@ import { Empty, Icon } from "./menu.js";
 import { report } from "./api.js";
 import { count } from "./format.js";
 
-const FIRST = report === null ? 12 : 1000; // cards of a section until more are asked for
+const FIRST = report === null ? 12 : 1000; // cards of a section before the user asks for more
 const SECTIONS = 40;
 
 /** @typedef {{ name: string, tags: import("./types.js").Tag[], of: number }} Section */
@@ -27,7 +27,7 @@ const sections = computed(() => {
     if (test(tag.tag)) section.tags.push(tag);
   }
   const list = [...map.values()].filter((each) => each.tags.length);
-  // What is compared comes first: validation, then training, then the rest as it sorts.
+  // Sections that people compare come first: validation, training, then the rest in order of name.
   const rank = (/** @type {Section} */ { tags: all }) =>
     all.every((tag) => tag.split === "evaluation")
       ? 0
@@ -67,8 +67,8 @@ export function Curves() {
     }
     ${
       !list.length &&
-      html`<${Empty} title="No tag fits the search">
-        ${count(scalarTags.value.length)} tags are left out.${" "}
+      html`<${Empty} title="No tag matches the search">
+        ${count(scalarTags.value.length)} tags are hidden.${" "}
         <button type="button" class="link" onClick=${() => (search.value = "")}>Clear the search</button>
       <//>`
     }
@@ -84,7 +84,7 @@ export function Curves() {
 export function Waiting() {
   const name = server.value?.title ?? "";
   return html`<${Empty} title=${`No event files yet${name ? ` in ${name}` : ""}.`}>
-    Waiting; this page fills by itself.
+    Waiting. The page updates by itself.
   <//>`;
 }
 

@@ -12,7 +12,7 @@ export function difference(before, after) {
   while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
   const x = a.slice(start, a.length - end);
   const y = b.slice(start, b.length - end);
-  // Lengths of the longest common part of what remains, from each pair of lines on.
+  // For each pair of lines, the length of the longest common subsequence from there to the end.
   const width = y.length + 1;
   const common = new Uint16Array((x.length + 1) * width);
   for (let i = x.length - 1; i >= 0; i--)
@@ -22,16 +22,16 @@ export function difference(before, after) {
           ? common[(i + 1) * width + j + 1] + 1
           : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
   /** @type {{ kind: "same" | "added" | "removed", text: string }[]} */
-  const made = a.slice(0, start).map((text) => ({ kind: "same", text }));
+  const lines = a.slice(0, start).map((text) => ({ kind: "same", text }));
   let i = 0;
   let j = 0;
   while (i < x.length || j < y.length) {
     if (i < x.length && j < y.length && x[i] === y[j]) {
-      made.push({ kind: "same", text: x[i++] });
+      lines.push({ kind: "same", text: x[i++] });
       j++;
     } else if (i < x.length && (j >= y.length || common[(i + 1) * width + j] >= common[i * width + j + 1]))
-      made.push({ kind: "removed", text: x[i++] });
-    else made.push({ kind: "added", text: y[j++] });
+      lines.push({ kind: "removed", text: x[i++] });
+    else lines.push({ kind: "added", text: y[j++] });
   }
-  return [...made, ...a.slice(a.length - end).map((text) => /** @type {const} */ ({ kind: "same", text }))];
+  return [...lines, ...a.slice(a.length - end).map((text) => /** @type {const} */ ({ kind: "same", text }))];
 }

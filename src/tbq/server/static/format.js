@@ -1,24 +1,26 @@
-// Numbers, durations and times as people read them; the same rules as tbq's plots.
+// Numbers, sizes, durations and times as people read them. Python has the same rules in numbers.py;
+// tests/fixtures/rules/numbers.json tests both.
 
 const UNITS = ["", "k", "M", "G", "T", "P", "E"];
 
-/** A value with four significant digits; without `trim` zeros at the end stay, so that a column aligns on the point.
- * @param {number} value @param {number} digits @param {boolean} trim */
+/**
+ * A value with `digits` significant digits; without `trim` zeros at the end stay, so that a column aligns on the
+ * point. @param {number} value @param {number} digits @param {boolean} trim
+ */
 export function number(value, digits = 4, trim = true) {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value > 0 ? "inf" : "-inf";
   if (value === 0) return "0";
-  const size = Math.floor(Math.log10(Math.abs(value)));
+  const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+  const size = Number(exponent); // after rounding
   if (size < -4 || size >= Math.max(9, Math.min(digits, 15))) {
-    const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
-    const sign = exponent[0] === "-" ? "-" : "+";
-    return `${trimmed(mantissa)}e${sign}${exponent.slice(1).padStart(2, "0")}`;
+    return `${trimmed(mantissa)}e${size < 0 ? "-" : "+"}${String(Math.abs(size)).padStart(2, "0")}`;
   }
   const text = grouped(value.toFixed(Math.max(digits - 1 - size, 0)));
   return trim ? trimmed(text) : text;
 }
 
 /**
- * A value in the digits that are needed to tell it from another that far away, at least `least`.
+ * A value with enough digits to distinguish it from another one `unit` away, but at least `least`.
  * @param {number} value @param {number} unit @param {number} least
  */
 export function numberTo(value, unit, least = 4) {
@@ -27,8 +29,8 @@ export function numberTo(value, unit, least = 4) {
 }
 
 /**
- * Numbers of one column as texts that align on the point, if they stand at the right: what others have after it is
- * filled with spaces as wide as a digit and as wide as a point. @param {string[]} texts
+ * Pads the numbers of a right-aligned column, so that their decimal points align: with spaces as wide as a digit or
+ * a point. @param {string[]} texts
  * @returns {(text: string) => string}
  */
 export function onPoint(texts) {
@@ -47,60 +49,63 @@ function trimmed(text) {
 
 /** With thousands separators. @param {string} text */
 export function grouped(text) {
-  const [whole, rest] = text.split(".");
-  const marked = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const [integer, rest] = text.split(".");
+  const marked = integer.replace(/\B(?=(\d{3})+$)/g, ",");
   return rest === undefined ? marked : `${marked}.${rest}`;
 }
 
 /** A whole number with thousands separators. @param {number | bigint} value */
-export const count = (value) => (value === null || value === undefined ? "" : grouped(whole(value)));
+export const count = (value) => (value === null || value === undefined ? "" : grouped(integerText(value)));
 
-/** Three runs, one run. @param {number} n @param {string} one the noun for one of them */
+/** A count with its noun: 3 runs, 1 run. @param {number} n @param {string} one the noun for one of them */
 export const counted = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
 
 /** @param {number | bigint} value */
-const whole = (value) =>
+const integerText = (value) =>
   typeof value === "bigint" ? String(value) : Math.abs(value) < 1e21 ? String(Math.round(value)) : number(value);
 
-/** A count or a tick in few letters. @param {number} value @param {number} [digits] */
+/** A count or a tick in few characters. @param {number} value @param {number} [digits] */
 export function compact(value, digits) {
-  if (!(Math.abs(value) < 999.5e18)) return number(value, digits); // no letter stands for it
+  if (!(Math.abs(value) < 999.5e18)) return number(value, digits ?? 3); // beyond the last unit, or NaN
   let size = 0;
-  while (Math.abs(value) >= 999.5 && size < UNITS.length - 1) {
+  while (Math.abs(value) >= 999.5) {
     value /= 1000;
     size++;
   }
   return `${number(value, digits ?? (Math.abs(value) < 10 ? 2 : 3))}${UNITS[size]}`;
 }
 
-/** How long something took, in at most two units. @param {number} seconds */
+/** Bytes with a unit. @param {number} bytes */
+export function sized(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  let size = 0;
+  while (bytes >= 999.95 && size < UNITS.length - 1) {
+    bytes /= 1000;
+    size++;
+  }
+  return `${grouped(bytes.toFixed(1))} ${UNITS[size]}B`;
+}
+
+const DURATIONS = /** @type {const} */ ([
+  [86400, "d"],
+  [3600, "h"],
+  [60, "m"],
+  [1, "s"],
+]);
+
+/** How long something took, in at most two units; empty if that is unknown. @param {number} seconds */
 export function duration(seconds) {
   if (!Number.isFinite(seconds)) return "";
   const sign = seconds <= -1 ? "-" : "";
-  let whole = Math.floor(Math.abs(seconds));
-  if (whole < 60) return `${sign}${whole}s`;
-  const steps = /** @type {const} */ ([
-    [60, "s", 60, "m"],
-    [60, "m", 24, "h"],
-    [24, "h", 1e9, "d"],
-  ]);
-  for (const [small, letter, big, bigger] of steps) {
-    const rest = whole % small;
-    whole = Math.floor(whole / small);
-    if (whole < big) return `${sign}${whole}${bigger}${rest ? ` ${rest}${letter}` : ""}`;
+  let rest = Math.floor(Math.abs(seconds));
+  if (rest >= 1000 * 86400) return `${sign}${number(Math.floor(rest / 86400))}d`;
+  const parts = [];
+  for (const [size, letter] of DURATIONS) {
+    const part = Math.floor(rest / size);
+    rest %= size;
+    if (parts.length || part) parts.push(part ? `${part}${letter}` : "");
   }
-  return `${sign}${whole}d`;
-}
-
-/** @param {number} bytes */
-export function size(bytes) {
-  if (bytes < 1000) return `${bytes} B`;
-  let unit = 0;
-  while (bytes >= 999.5 && unit < 5) {
-    bytes /= 1000;
-    unit++;
-  }
-  return `${number(bytes, 3)} ${["B", "kB", "MB", "GB", "TB", "PB"][unit]}`;
+  return sign + (parts.slice(0, 2).filter(Boolean).join(" ") || "0s");
 }
 
 /** @param {number} seconds since 1970 */
@@ -114,28 +119,10 @@ export function time(seconds) {
   return `${day.join("-")} ${clock.join(":")}`;
 }
 
-/** How long ago, in one unit. @param {number} seconds */
-export function ago(seconds) {
-  if (!Number.isFinite(seconds)) return "";
-  return seconds < 5 ? "just now" : `${duration(seconds).split(" ")[0]} ago`;
-}
-
-/** A value of a hyperparameter or a cell. @param {unknown} value */
+/** A hyperparameter or a cell as text. @param {unknown} value */
 export function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return number(value);
   if (typeof value === "boolean") return value ? "true" : "false";
   return String(value);
-}
-
-/**
- * A field of a CSV file, as tbq's own files have it with `csv_safe` (a test compares the two): a spreadsheet would
- * run a text that starts with one of these signs. @param {unknown} value
- * @param {boolean} isNumber a number, perhaps as text, since it is large
- */
-export function field(value, isNumber = typeof value === "number" || typeof value === "bigint") {
-  if (value === null || value === undefined || Number.isNaN(value)) return "";
-  const text = String(value);
-  const safe = !isNumber && /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
-  return text === "" || /[",\n\r]/.test(text) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

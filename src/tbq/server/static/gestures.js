@@ -22,7 +22,7 @@ export function press(c, event) {
   const node = /** @type {HTMLElement} */ (event.currentTarget);
   const y = event.shiftKey;
   const begin = { ...l.xs };
-  if (event.pointerType === "touch" && !pan) return; // a finger scrolls the page; two zoom the axis
+  if (event.pointerType === "touch" && !pan) return; // one finger scrolls the page
   node.setPointerCapture(event.pointerId);
   const drag = (/** @type {PointerEvent} */ e) => {
     const now = place(c, /** @type {any} */ ({ clientX: e.clientX, clientY: e.clientY, currentTarget: node }));
@@ -91,8 +91,8 @@ export function reset(c) {
 }
 
 /**
- * Zoom by a factor around a share of the axis, or move by a share. @param {Chart} c @param {number} factor
- * @param {number} share @param {number} shift
+ * Zoom by a factor around a position on the axis, or move; both are shares of its length. @param {Chart} c
+ * @param {number} factor @param {number} share @param {number} shift
  */
 function rescale(c, factor, share, shift = 0) {
   const l = c.layout;
@@ -101,8 +101,8 @@ function rescale(c, factor, share, shift = 0) {
   const middle = from + (to - from) * share;
   const a = toValue(l.xs, middle - (middle - from) * factor + shift * (to - from));
   const b = toValue(l.xs, middle + (to - middle) * factor + shift * (to - from));
-  const whole = c.domain;
-  if (whole && a <= whole[0] && b >= whole[1]) zoom.value = null;
+  const range = c.domain;
+  if (range && a <= range[0] && b >= range[1]) zoom.value = null;
   else if (b > a) zoom.value = [a, b];
 }
 

@@ -1,4 +1,4 @@
-// What tbq doctor finds in the log, worst first, each with what to do.
+// The findings of tbq doctor, worst first, each with its remedy.
 
 import { html, signal, useEffect, useState } from "./ui.js";
 import { fetchJson, report } from "./api.js";
@@ -7,11 +7,10 @@ import { filter, tab, search } from "./state.js";
 import { Dialog, Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
 import { exactly } from "./match.js";
+import { SEVERITIES } from "./words.js";
 import { count, counted } from "./format.js";
 
-const GLYPHS = /** @type {Record<string, string>} */ ({ error: "✕", warning: "▲", info: "●" });
-const WORDS = /** @type {Record<string, string>} */ ({ error: "error", warning: "warning", info: "note" });
-const ORDER = ["error", "warning", "info"];
+const ORDER = Object.keys(SEVERITIES);
 /** @type {import("./types.js").Signal<{ code: string, text: string } | null>} */
 const explained = signal(null);
 
@@ -41,7 +40,7 @@ export function Health() {
   if (!runs.value.length) return html`<${Waiting} />`;
   if (error) return html`<${Empty} title="The health of the log is unknown">${error}<//>`;
   if (!data || (data.checked === null && data.running))
-    return html`<${Empty} title="Checking the log …">This reads all files once.<//>`;
+    return html`<${Empty} title="Checking the log …">This reads every file once.<//>`;
   const findings = [...(data.problems ?? []), ...(data.findings ?? [])].sort(
     (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity),
   );
@@ -56,7 +55,7 @@ export function Health() {
           counts.length
             ? counts.map(
                 ([name, n]) => html`<span key=${name} class=${`severity ${name}`}>
-                  <span aria-hidden="true">${GLYPHS[name]}</span> ${counted(/** @type {number} */ (n), WORDS[name])}
+                  <span aria-hidden="true">${SEVERITIES[name][0]}</span> ${counted(Number(n), SEVERITIES[name][1])}
                 </span>`,
               )
             : !data.failure && html`<span class="severity ok">✓ Nothing is wrong with this log.</span>`
@@ -74,12 +73,15 @@ export function Health() {
       data.failure &&
       html`<p class="failed">
         The log could not be checked: ${data.failure}.${" "}
-        ${findings.length > 0 && "What is listed was found before, or by reading. "}
-        tbq doctor checks it outside of this page.
+        ${findings.length > 0 && "The list below is from an earlier check, or from reading. "}
+        Run tbq doctor to check it outside this page.
       </p>`
     }
     <ul class="findings">${findings.slice(0, 500).map((each, i) => html`<${Finding} key=${i} each=${each} />`)}</ul>
-    ${findings.length > 500 && html`<p class="dim">and ${count(findings.length - 500)} more: tbq doctor lists all.</p>`}
+    ${
+      findings.length > 500 &&
+      html`<p class="dim">and ${count(findings.length - 500)} more; tbq doctor lists all of them.</p>`
+    }
     ${
       explained.value &&
       html`<${Dialog} title=${explained.value.code} onClose=${() => (explained.value = null)}>
@@ -99,15 +101,15 @@ function Finding({ each }) {
       explained.value = { code: each.code, text: /** @type {Error} */ (error).message };
     }
   };
-  const look = () => {
+  const showCurves = () => {
     filter.value = exactly(each.run);
     if (each.tag) search.value = exactly(each.tag);
     tab.value = "curves";
   };
   return html`<li class="card finding">
     <span class=${`severity ${each.severity}`}>
-      <span aria-hidden="true">${GLYPHS[each.severity]}</span>
-      <span class="sr">${WORDS[each.severity]}</span>
+      <span aria-hidden="true">${SEVERITIES[each.severity]?.[0]}</span>
+      <span class="sr">${SEVERITIES[each.severity]?.[1]}</span>
     </span>
     <div class="finding-body">
       <p>
@@ -125,7 +127,7 @@ function Finding({ each }) {
         </p>`
       }
     </div>
-    ${run && report === null && html`<button type="button" class="chip" onClick=${look}>Show curves</button>`}
+    ${run && report === null && html`<button type="button" class="chip" onClick=${showCurves}>Show curves</button>`}
     ${
       each.code &&
       (report === null

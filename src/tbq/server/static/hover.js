@@ -6,7 +6,7 @@ import { nearest } from "./chart/series.js";
 import { toPixels } from "./chart/scale.js";
 import { stepOf } from "./steps.js";
 
-/** Where the mouse is: an x on the axis that all cards share, and the card that it is over.
+/** The position of the mouse: x on the axis that all cards share, and the card under it.
  * @type {import("./types.js").Signal<{ x: number, tag: string, px: number, py: number } | null>} */
 export const hover = signal(null);
 /**
@@ -39,7 +39,7 @@ export function readings(curves, layout, x, py) {
     const at = toX(series.x[k]);
     if (at < layout.left - 2 || at > layout.right + 2) continue;
     const y = toY(value);
-    // The envelope counts as near when the mouse is inside it; a curve that ended far away comes last.
+    // A curve is near if the mouse is inside its envelope; one that ended far from here comes last.
     const [high, low] = series.max[k] > series.min[k] ? [toY(series.max[k]), toY(series.min[k])] : [y, y];
     const far =
       (py >= high && py <= low ? Math.abs(py - y) * 0.01 : Math.min(Math.abs(py - high), Math.abs(py - low))) +
@@ -55,9 +55,9 @@ export function readings(curves, layout, x, py) {
 }
 
 /**
- * A point as it was logged; `smoothed` is there if that was asked for, null if it is not finite. @typedef {{ x:
- * number, step: import("./steps.js").Step, value: number | null, wall_time: number, text: string, smoothed?: number |
- * null }} Point
+ * A point as it was logged; `smoothed` exists if the request asked for it, and is null if it is not finite. @typedef
+ * {{ x: number, step: import("./steps.js").Step, value: number | null, wall_time: number, text: string, smoothed?:
+ * number | null }} Point
  */
 
 /**

@@ -27,7 +27,7 @@ import { Waiting } from "./curves.js";
 /** @typedef {{ key: string, values: any[] | null, low: number, high: number, log: boolean }} Axis */
 
 /**
- * Brushed ranges by column: of numbers, or of places in the list of words.
+ * Brushed ranges by column: numbers, or positions in the list of words.
  * @type {import("./types.js").Signal<Record<string, [number, number]>>}
  */
 const brushes = signal({});
@@ -60,7 +60,7 @@ function axes() {
   });
 }
 
-const MARKS = [0, 0.25, 0.5, 0.75, 1]; // shares of an axis of numbers that have labels
+const MARKS = [0, 0.25, 0.5, 0.75, 1]; // where an axis of numbers has labels, as shares of its length
 const TOP = 44;
 const BOTTOM = 24;
 
@@ -85,7 +85,7 @@ function valueAt(axis, part) {
   return axis.low * (1 - part) + axis.high * part;
 }
 
-/** An end of a brush in few digits, a small part of a pixel further out: no run inside the brush is lost by rounding.
+/** An end of a brush in few digits, moved outward by a part of a pixel: rounding never excludes a run inside it.
  * @param {Axis} axis @param {number} end @param {1 | -1} way */
 function outward(axis, end, way) {
   const limit = valueAt(axis, shareOf(axis, end) + way * 0.001);
@@ -96,7 +96,7 @@ function outward(axis, end, way) {
   return end;
 }
 
-/** Brushes as an expression, so that the table, the curves and the link all follow. @param {Axis[]} all */
+/** Writes the brushes into the filter, so that the table, the curves and the link follow. @param {Axis[]} all */
 function toFilter(all) {
   const parts = [];
   for (const axis of all) {
@@ -140,7 +140,7 @@ export function Hparams() {
   if (!runs.value.length) return html`<${Waiting} />`;
   if (!hparams.value.length)
     return html`<${Empty} title="No hyperparameters in this log">
-      Runs that log them (SummaryWriter.add_hparams, tf hparams, tbq’s writer) appear here as lines.
+      Runs that log them (SummaryWriter.add_hparams, TensorFlow’s hparams, tbq’s writer) appear here as lines.
     <//>`;
 
   const nearestAxis = (/** @type {number} */ x) =>
@@ -188,7 +188,7 @@ export function Hparams() {
   return html`<div class="hparams">
     <div class="media-bar">
       <span class="dim">
-        Drag along an axis to filter the runs; click it to clear. Columns of the table are the axes.
+        Drag along an axis to filter the runs; click it to clear. The columns of the table are the axes.
       </span>
       <span class="spring"></span>
       <${AxisChooser} />
@@ -210,7 +210,7 @@ export function Hparams() {
   </div>`;
 }
 
-/** Metrics that are not an axis yet. */
+/** Offers the metrics that have no axis yet. */
 function AxisChooser() {
   const add = (/** @type {any} */ event) => {
     if (event.target.value) columns.value = [...shownColumns.value, `${event.target.value}:last`];
@@ -321,7 +321,7 @@ function draw(canvas, all) {
     marks.slice(0, 12).forEach(([text, part]) => {
       const y = Math.round(yOf(Number(part)));
       const label = axis.values ? clipped(String(text)) : String(text);
-      // A plate under the label: lines end at it instead of running through the letters.
+      // A filled box under the label, so that no line runs through its letters.
       context.fillStyle = ink.ground;
       context.globalAlpha = 0.88;
       context.beginPath();
@@ -358,12 +358,12 @@ function numbersOf(axis, context, room) {
       (texts) =>
         texts.every((text) => context.measureText(text).width <= most) && new Set(texts).size === new Set(values).size,
     );
-  const found = within(room) ?? within(room + 14); // rather across the next axis than without its first digits
+  const found = within(room) ?? within(room + 14); // overlapping the next axis is better than losing the first digits
   return (found ?? usual.map((text) => ending(context, text, room))).map((text, i) => [text, MARKS[i]]);
 }
 
 /**
- * A number that has no room loses its first digits: labels of one axis differ at their ends.
+ * Cuts the first digits of a number that does not fit: the labels of one axis differ in their last digits.
  * @param {CanvasRenderingContext2D} context @param {string} text @param {number} room
  */
 function ending(context, text, room) {
@@ -376,7 +376,7 @@ function ending(context, text, room) {
 /** @param {string} text */
 const clipped = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
 
-/** How strongly each number goes with the main metric: rank correlation. */
+/** The rank correlation of each hyperparameter with the main metric. */
 function Importance() {
   const metric = keys.value.filter((key) => metricOf(key))[0];
   if (!metric) return null;
@@ -414,21 +414,21 @@ function Importance() {
 
 /** @param {any[][]} pairs @returns {number | null} */
 function correlation(pairs) {
-  const there = pairs.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
-  if (there.length < 4) return null;
-  const ranks = (/** @type {number[]} */ values) => {
+  const finite = pairs.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
+  if (finite.length < 4) return null;
+  const ranked = (/** @type {number[]} */ values) => {
     const order = [...values.keys()].sort((a, b) => values[a] - values[b]);
-    const made = new Array(values.length);
+    const ranks = new Array(values.length);
     for (let i = 0; i < order.length; ) {
       let j = i;
       while (j + 1 < order.length && values[order[j + 1]] === values[order[i]]) j++;
-      for (let k = i; k <= j; k++) made[order[k]] = (i + j) / 2;
+      for (let k = i; k <= j; k++) ranks[order[k]] = (i + j) / 2;
       i = j + 1;
     }
-    return made;
+    return ranks;
   };
-  const [a, b] = [0, 1].map((side) => ranks(there.map((pair) => pair[side])));
-  const mean = (there.length - 1) / 2;
+  const [a, b] = [0, 1].map((side) => ranked(finite.map((pair) => pair[side])));
+  const mean = (finite.length - 1) / 2;
   let [top, left, right] = [0, 0, 0];
   for (let i = 0; i < a.length; i++) {
     top += (a[i] - mean) * (b[i] - mean);

@@ -1,18 +1,36 @@
-// Keys do what they do in less and vim; none of them works while a person types.
+// Keys act as in less and vim. They do nothing while the focus is in a field.
 
-import { tab, wide, theme, dark, full, zoom, solo } from "./state.js";
+import { shortcuts, tab, wide, theme, dark, full, zoom, solo } from "./state.js";
 import { fixed } from "./hover.js";
 import { moveCursor, atCursor } from "./table.js";
 import { help } from "./help.js";
 import { isReport } from "./runs.js";
-
-const TABS = ["curves", "media", "hparams", "sql", "health"];
+import { TABS } from "./words.js";
 
 /** @param {string} id */
 function focus(id) {
   const node = /** @type {HTMLInputElement | null} */ (document.getElementById(id));
   node?.focus();
   node?.select?.();
+}
+
+/** Single keys that act wherever the focus is; the help can turn them off. @returns {Record<string, () => void>} */
+function anywhere() {
+  /** @type {Record<string, () => void>} */
+  const keys = {
+    "/": () => focus("search"),
+    f: () => focus("filter"),
+    g: () => document.getElementById("group")?.click(),
+    j: () => moveCursor(1),
+    k: () => moveCursor(-1),
+    s: () => atCursor("solo"),
+    p: () => atCursor("pin"),
+    w: () => (wide.value = !wide.value),
+    d: () => (theme.value = dark.value ? "light" : "dark"),
+    "?": () => (help.value = !help.value),
+  };
+  if (!isReport) for (const [i, [name]] of TABS.entries()) keys[String(i + 1)] = () => (tab.value = name);
+  return keys;
 }
 
 /** @param {KeyboardEvent} event */
@@ -31,29 +49,19 @@ function pressed(event) {
     return;
   const onButton = target.matches("button, a, summary, audio");
   const inTable = target.id === "runs";
-  const keys = /** @type {Record<string, () => void>} */ ({
-    "/": () => focus("search"),
-    f: () => focus("filter"),
-    g: () => document.getElementById("group")?.click(),
-    j: () => moveCursor(1),
-    k: () => moveCursor(-1),
-    s: () => atCursor("solo"),
-    p: () => atCursor("pin"),
-    w: () => (wide.value = !wide.value),
-    d: () => (theme.value = dark.value ? "light" : "dark"),
-    "?": () => (help.value = !help.value),
-  });
-  if (!onButton) keys[" "] = () => atCursor("toggle");
+  /** @type {Record<string, () => void>} */
+  const keys = {};
+  if (shortcuts.value) Object.assign(keys, anywhere());
+  if (!onButton && (shortcuts.value || inTable)) keys[" "] = () => atCursor("toggle");
   if (inTable) {
-    keys.ArrowDown = keys.j;
-    keys.ArrowUp = keys.k;
+    keys.ArrowDown = () => moveCursor(1);
+    keys.ArrowUp = () => moveCursor(-1);
     keys.PageDown = () => moveCursor(20);
     keys.PageUp = () => moveCursor(-20);
     keys.Home = () => moveCursor(-1e9);
     keys.End = () => moveCursor(1e9);
     keys.Enter = () => atCursor("fold");
   }
-  if (!isReport) for (const [i, name] of TABS.entries()) keys[String(i + 1)] = () => (tab.value = name);
   const action = keys[event.key];
   if (!action) return;
   event.preventDefault();

@@ -1,22 +1,22 @@
-// The page follows the log: the server says that something changed, the page asks for what it shows.
+// Follows the log: the server announces changes, and the page fetches what it shows.
 
 import { batch, signal } from "./ui.js";
 import { fetchJson, report } from "./api.js";
 import { server, runs, tags, loaded, version } from "./runs.js";
 
-/** "": all is well; otherwise what is wrong with the connection. */
+/** What is wrong with the connection; empty if it works. */
 export const trouble = signal("");
 let busy = false;
-let newest = { instance: "", version: -1, left: 0 }; // as the server last said
-let before = 0; // versions that the page has seen of other servers
+let newest = { instance: "", version: -1, left: 0 }; // the last event of the server
+let before = 0; // sum of the versions of earlier servers
 let asked = -Infinity; // when the page last asked
 let timer = 0;
 let due = Infinity;
 
-const PAUSE = 250; // milliseconds between two looks
-const WHILE_READING = 1500; // and while the server reads the log: what is asked for meanwhile delays that
+const PAUSE = 250; // milliseconds between two refreshes
+const WHILE_READING = 1500; // and while the server reads the log, which requests would slow down
 
-/** Ask for the runs and tags, and let everything that depends on them ask for its own. */
+/** Fetch the runs and tags. Whatever depends on them then fetches its own data. */
 export async function refresh() {
   if (busy) return;
   busy = true;
@@ -24,7 +24,7 @@ export async function refresh() {
   try {
     const [state, list, names] = await Promise.all([fetchJson("state"), fetchJson("runs"), fetchJson("tags")]);
     const old = server.peek();
-    // Another server counts from the beginning, and its version may be the same number.
+    // A restarted server counts versions from the beginning, so equal versions may mean different data.
     if (old && old.instance !== state.instance) before = version.peek() + 1000;
     batch(() => {
       server.value = state;
@@ -42,7 +42,7 @@ export async function refresh() {
   if (!trouble.peek()) check();
 }
 
-/** Ask again if the server has something newer, or is another one. */
+/** Refresh if the server has newer data, or was restarted. */
 function check() {
   const known = server.peek();
   if (!busy && newest.version >= 0 && (newest.instance !== known?.instance || newest.version > known.version))
@@ -50,8 +50,8 @@ function check() {
 }
 
 /**
- * Ask again: at once, unless the page just did; not at all while nobody looks.
- * @param {number} left bytes that the server has yet to read
+ * Refresh now, or PAUSE after the last refresh; not at all while the page is hidden.
+ * @param {number} left bytes that the server has not read yet
  */
 function soon(left) {
   if (document.hidden) return;
@@ -75,18 +75,15 @@ export function follow() {
     check();
   });
   source.addEventListener("open", () => {
-    // It may be another server, which counts from the beginning.
+    // The server may have restarted, and then counts versions from the beginning.
     if (trouble.value) soon(0);
     trouble.value = "";
   });
-  source.addEventListener(
-    "error",
-    () => (trouble.value = "The server does not answer. The page tries again by itself."),
-  );
+  source.addEventListener("error", () => (trouble.value = "The server does not answer. The page keeps trying."));
   document.addEventListener("visibilitychange", () => document.hidden || soon(0));
 }
 
-// Questions of cards wait their turn, so that visible cards are answered first and a browser's six connections suffice.
+// Requests of cards queue here, so that visible cards come first and use at most four of a browser's six connections.
 /** @type {{ run: () => Promise<void>, signal: AbortSignal }[]} */
 const queue = [];
 let running = 0;

@@ -1,4 +1,4 @@
-// The page: what is on it, and what keeps it going.
+// The page: its parts, and what starts them.
 
 import { html, render } from "./ui.js";
 import { linkAddress, linkTheme, paneWidth, tab, wide, clamp } from "./state.js";
@@ -86,5 +86,5 @@ render(html`<${App} />`, root);
 follow();
 if (isReport) openReport();
 
-// For tests and benchmarks: what is shown, and the choices.
-Object.defineProperty(window, "tbq", { value: Object.freeze({ charts, runs: runsModule, state }) });
+// Only tests and benchmarks see the modules: they set this flag before the page loads.
+if ("tbqUnderTest" in window) Object.defineProperty(window, "tbq", { value: { charts, runs: runsModule, state } });

@@ -1,10 +1,10 @@
-// Markdown as elements: headings, lists, quotes, code, tables, emphasis and safe links. Text is always text: there is
-// no way from here to markup, and a link leads to http, https or mail only.
+// Markdown as elements: headings, lists, quotes, code, tables, emphasis and safe links. Text stays text:
+// nothing here writes markup, and links lead to http, https or mail only.
 
 import { h } from "./ui.js";
 import { count } from "./format.js";
 
-const LONGEST = 200000; // characters that become elements; the rest is shown as it is
+const LONGEST = 200000; // characters that become elements; the rest is shown as plain text
 const DEEPEST = 12; // quotes within quotes; a text of many ">" must not exhaust the stack
 
 /** @param {string} text @param {number} [depth] @returns {any[]} */
@@ -12,7 +12,7 @@ export function markdown(text, depth = 0) {
   const end = text.length > LONGEST ? text.lastIndexOf("\n", LONGEST) + 1 || LONGEST : text.length;
   const lines = text.slice(0, end).replace(/\r\n?/g, "\n").split("\n");
   /** @type {any[]} */
-  const made = [];
+  const elements = [];
   let i = 0;
   while (i < lines.length) {
     const line = lines[i];
@@ -24,17 +24,17 @@ export function markdown(text, depth = 0) {
       i++;
       while (i < lines.length && !lines[i].trim().startsWith(fence)) code.push(lines[i++]);
       i++;
-      made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
+      elements.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
     } else if (heading) {
-      made.push(h(`h${Math.min(6, heading[1].length + 2)}`, null, inline(heading[2])));
+      elements.push(h(`h${Math.min(6, heading[1].length + 2)}`, null, inline(heading[2])));
       i++;
     } else if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) {
-      made.push(h("hr", null));
+      elements.push(h("hr", null));
       i++;
     } else if (/^\s*>/.test(line)) {
       const quoted = [];
       while (i < lines.length && /^\s*>/.test(lines[i])) quoted.push(lines[i++].replace(/^\s*> ?/, ""));
-      made.push(
+      elements.push(
         h(
           "blockquote",
           null,
@@ -46,7 +46,7 @@ export function markdown(text, depth = 0) {
       i += 2;
       const body = [];
       while (i < lines.length && lines[i].includes("|") && lines[i].trim()) body.push(cells(lines[i++]));
-      made.push(
+      elements.push(
         h(
           "div",
           { class: "scroll", tabindex: 0 },
@@ -85,23 +85,23 @@ export function markdown(text, depth = 0) {
           item += ` ${lines[i++].trim()}`;
         items.push(h("li", null, inline(item)));
       }
-      made.push(h(ordered ? "ol" : "ul", null, items));
+      elements.push(h(ordered ? "ol" : "ul", null, items));
     } else if (/^( {4}|\t)/.test(line)) {
       const code = [];
       while (i < lines.length && (/^( {4}|\t)/.test(lines[i]) || !lines[i].trim()))
         code.push(lines[i++].replace(/^( {4}|\t)/, ""));
       while (code.length && !code[code.length - 1]) code.pop();
-      made.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
+      elements.push(h("pre", { tabindex: 0 }, h("code", null, code.join("\n"))));
     } else {
       const words = [];
       while (i < lines.length && lines[i].trim() && !/^\s*(```|~~~|>|#{1,6}\s|([-*+]|\d{1,9}[.)])\s)/.test(lines[i]))
         words.push(lines[i++]);
       if (!words.length) words.push(lines[i++]);
-      made.push(h("p", null, inline(words.join("\n"))));
+      elements.push(h("p", null, inline(words.join("\n"))));
     }
   }
   if (end < text.length)
-    made.push(
+    elements.push(
       h(
         "p",
         { class: "dim" },
@@ -109,7 +109,7 @@ export function markdown(text, depth = 0) {
       ),
       h("pre", { tabindex: 0 }, text.slice(end)),
     );
-  return made;
+  return elements;
 }
 
 /** @param {string} line */
@@ -121,8 +121,8 @@ const cells = (line) =>
     .map((each) => each.trim().replaceAll("\\|", "|"));
 
 /**
- * Whether a line divides the head of a table from its body; cell by cell, since one pattern for all of it could take
- * for ever. @param {string} line
+ * Whether a line separates the head of a table from its body. Each cell is tested by itself, because one pattern for
+ * the line could take exponential time. @param {string} line
  */
 const isRule = (line) =>
   line.includes("-") && cells(line).every((each, place) => (place ? /^:?-*:?$/ : /^:?-+:?$/).test(each));
@@ -141,22 +141,22 @@ const INLINE = new RegExp(
 
 /** @param {string} text @returns {any[]} */
 function inline(text) {
-  const made = [];
+  const elements = [];
   let rest = text;
   for (let turn = 0; turn < 2000; turn++) {
     const match = INLINE.exec(rest);
     if (!match) break;
-    if (match.index) made.push(rest.slice(0, match.index));
+    if (match.index) elements.push(rest.slice(0, match.index));
     const [whole, , code, strong, strong2, soft, soft2, struck, label, target, url] = match;
-    if (code !== undefined) made.push(h("code", null, code));
-    else if (strong ?? strong2) made.push(h("strong", null, strong ?? strong2));
-    else if (soft ?? soft2) made.push(h("em", null, soft ?? soft2));
-    else if (struck) made.push(h("del", null, struck));
-    else made.push(anchor(label ?? url, target ?? url, whole));
+    if (code !== undefined) elements.push(h("code", null, code));
+    else if (strong ?? strong2) elements.push(h("strong", null, strong ?? strong2));
+    else if (soft ?? soft2) elements.push(h("em", null, soft ?? soft2));
+    else if (struck) elements.push(h("del", null, struck));
+    else elements.push(anchor(label ?? url, target ?? url, whole));
     rest = rest.slice(match.index + whole.length);
   }
-  made.push(rest);
-  return made;
+  elements.push(rest);
+  return elements;
 }
 
 /** @param {string} label @param {string} target @param {string} whole */

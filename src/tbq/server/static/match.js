@@ -1,16 +1,20 @@
-// Names that fit what a person typed: words, a glob, or re: and a regular expression.
+// Names that match what the user typed: words, a glob, or re: and a regular expression. `tbq watch` has the same rule
+// in select.py; tests/fixtures/rules/filters.json tests both.
 
-const LONGEST = 2000; // letters of a name that a regular expression sees
+const SPACES = /[ \t\n\r\f\v]+/; // between words
+const EDGES = /^[ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g;
+const LONGEST = 2000; // characters of a name that a regular expression sees
 
 /**
- * A test for names, or what is wrong with the pattern; for words also a test for each, without the minus before it.
+ * The test for names, and the error of a wrong pattern. If the text is words, `words` has a test for each of them,
+ * without its minus.
  * @param {string} text
  * @returns {{ test: (name: string) => boolean, error: string, words: ((name: string) => boolean)[] | null }}
  */
 export function matcher(text) {
-  const typed = text.trim();
+  const typed = text.replace(EDGES, "");
   if (!typed) return { test: () => true, error: "", words: [] };
-  // re: must match the full name, as in tbq's options; between slashes a part of it is enough.
+  // re: matches the full name, as in tbq's options; slashes match a part of it.
   const expression = typed.startsWith("re:")
     ? `^(?:${typed.slice(3)})$`
     : /^\/.+\/$/.test(typed)
@@ -28,7 +32,7 @@ export function matcher(text) {
       };
     }
   }
-  const words = typed.split(/\s+/).map((word) => ({ without: word.startsWith("-") && word.length > 1, word }));
+  const words = typed.split(SPACES).map((word) => ({ without: word.startsWith("-") && word.length > 1, word }));
   const tests = words.map(({ without, word }) => plain(without ? word.slice(1) : word));
   return { test: (name) => tests.every((each, i) => each(name) !== words[i].without), error: "", words: tests };
 }
@@ -42,7 +46,7 @@ function plain(word) {
 }
 
 /**
- * Whether a glob fits a whole name. Only the last star is tried again, so that no pattern is slow.
+ * Whether a glob matches the full name. Only the last star is retried, so that no pattern is slow.
  * @param {string[]} glob @param {string[]} name
  */
 function fits(glob, name) {
@@ -57,8 +61,8 @@ function fits(glob, name) {
   return at === glob.length;
 }
 
-/** What to type for one name and no other, whatever is in it. @param {string} name */
+/** The filter that matches exactly one name, whatever characters it contains. @param {string} name */
 export function exactly(name) {
   const source = name.slice(0, LONGEST).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return `re:${source.replace(/^\s|\s$/g, "\\s")}`; // what is typed is trimmed
+  return `re:${source.replace(/^\s|\s$/g, "\\s")}`; // because filters are trimmed
 }

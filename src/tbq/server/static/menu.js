@@ -1,4 +1,4 @@
-// Small parts that are used everywhere: icons, menus, dialogs, notices, downloads.
+// Parts that every view uses: icons, menus, dialogs, notices, downloads.
 
 import { html, h, signal, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
 
@@ -69,7 +69,7 @@ export function Menu({ label, title, icon, children, class: more = "", align = "
   }, [open]);
   useLayoutEffect(() => {
     if (!open || !panel.current || !root.current) return;
-    // The panel is fixed, so that no scrolling ancestor cuts it; it stays inside the window.
+    // The panel has a fixed position, so that no scrolling ancestor clips it, and stays inside the window.
     const button = root.current.getBoundingClientRect();
     const box = panel.current.getBoundingClientRect();
     const left = align === "right" ? button.right - box.width : button.left;
@@ -95,7 +95,7 @@ export function Menu({ label, title, icon, children, class: more = "", align = "
   </span>`;
 }
 
-/** An entry of a menu. @param {any} props */
+/** A menu item. @param {any} props */
 export function Item({ onClick, checked = undefined, children, hint = "", disabled = false }) {
   return html`<button
     type="button" class="menu-item" aria-pressed=${checked === undefined ? undefined : String(checked)}
@@ -125,21 +125,26 @@ export function Dialog({ title, onClose, children, class: more = "" }) {
 /** @type {import("./types.js").Signal<string>} */
 export const notice = signal("");
 let timer = 0;
-/** Say something for a few seconds. @param {string} text */
+/** Show a notice for four seconds. @param {string} text */
 export function say(text) {
   notice.value = text;
   clearTimeout(timer);
   timer = window.setTimeout(() => (notice.value = ""), 4000);
 }
 
-/** @param {Blob | string} data @param {string} name @param {string} type */
-export function download(data, name, type = "text/plain") {
-  const blob = typeof data === "string" ? new Blob([data], { type }) : data;
-  const url = URL.createObjectURL(blob);
+/** Download the content of an address. @param {string} url @param {string} name */
+export function save(url, name) {
   const anchor = document.createElement("a");
   anchor.href = url;
   anchor.download = name;
   anchor.click();
+}
+
+/** @param {Blob | string} data @param {string} name @param {string} type */
+export function download(data, name, type = "text/plain") {
+  const blob = typeof data === "string" ? new Blob([data], { type }) : data;
+  const url = URL.createObjectURL(blob);
+  save(url, name);
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
@@ -153,10 +158,10 @@ export async function copy(text, what) {
   }
 }
 
-/** A name that is safe as a file's. @param {string} text */
+/** A text as a safe file name. @param {string} text */
 export const fileName = (text) => text.replace(/[^\w.=-]+/g, "_").slice(0, 80) || "tbq";
 
-/** What is said in place of content. @param {any} props */
+/** The text of a view without content. @param {any} props */
 export function Empty({ title, children }) {
   return html`<div class="empty">
     <p class="empty-title">${title}</p>

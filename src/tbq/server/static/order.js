@@ -1,4 +1,5 @@
-// The order of names: as people sort them, by the rule of `natural` in tbq's text.py. One table of cases tests both.
+// The order of names, as people sort them. Python has the same rule in text.py (`natural`);
+// tests/fixtures/rules/order.json tests both.
 
 const EXPONENT = String.raw`(?:[eE][+-]?[0-9]+(?![\p{L}\p{N}]))?`;
 const APART = String.raw`(?<![\p{L}\p{N}])`; // not right after a letter or a digit
@@ -6,10 +7,10 @@ const NUMBER = new RegExp(
   String.raw`([0-9]+(?:\.[0-9]+){2,}|(?:${APART}-)?[0-9]+(?:\.[0-9]+)?${EXPONENT}|${APART}-?\.[0-9]+${EXPONENT})`,
   "u",
 );
-const KEPT = 20_000; // keys of names that were compared lately
+const KEPT = 20_000; // cached keys of names
 
 /**
- * A name in parts: texts at even places, numbers with their value at odd ones.
+ * A name in parts: texts at even indices, numbers with their values at odd ones.
  * @typedef {{ texts: string[], values: number[] }} Key
  */
 /** @type {Map<string, Key>} */
@@ -19,7 +20,7 @@ const keys = new Map();
 function keyOf(name) {
   let key = keys.get(name);
   if (key) return key;
-  // Each number of a version counts by itself.
+  // The numbers of a version are compared one by one.
   const texts = name
     .split(NUMBER)
     .flatMap((part, i) => (i % 2 && part.split(".").length > 2 ? part.split(/(\.)/) : [part]));
@@ -53,5 +54,5 @@ function byLetter(a, b) {
   return rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
 }
 
-/** Halves of letters beyond U+FFFF come after all others. @param {number} code */
+/** Surrogates, the halves of characters beyond U+FFFF, come after all other code units. @param {number} code */
 const rank = (code) => (code >= 0xe000 ? code - 0x800 : code >= 0xd800 ? code + 0x2000 : code);

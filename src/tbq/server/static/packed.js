@@ -1,4 +1,4 @@
-// The other side of packed.py: many curves in few bytes, back to one Float64Array per column.
+// Decodes what packed.py encodes: many curves in few bytes become one Float64Array per column.
 
 /**
  * @param {{width: number, series: {length: number}, columns: {name: string, offset: number, length: number}[],
@@ -24,19 +24,19 @@ export function unpack(header, buffer, start) {
     const level = middle + spread * Math.sinh(code * step);
     return Math.min(log ? 10 ** level : Math.max(level, -Number.MAX_VALUE), Number.MAX_VALUE);
   };
-  // Each code stands for one value: a list of them is quicker than a million hyperbolic sines.
+  // A table of the value of each code is faster than a million hyperbolic sines.
   const half = 30_002;
   const values = new Float64Array(2 * half + 1);
   for (let i = 0; i < values.length; i++) values[i] = value(i - half);
-  if (log) values[0] = 0; // what is not positive
+  if (log) values[0] = 0; // the code of values that are not positive
   const parts = Float64Array.from({ length: 16 }, (_, i) => i / ways);
-  const made = {
+  const curves = {
     first: new Float64Array(count),
     last: new Float64Array(count),
     min: new Float64Array(count),
     max: new Float64Array(count),
   };
-  const { first, last, min, max } = made;
+  const { first, last, min, max } = curves;
   let next = 0;
   for (let begin = 0; begin < count; begin += width) {
     let code = 0;
@@ -63,5 +63,5 @@ export function unpack(header, buffer, start) {
       }
     }
   }
-  return made;
+  return curves;
 }

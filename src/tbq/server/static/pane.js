@@ -12,21 +12,20 @@ import {
   filterError,
   filterNote,
   groupError,
-  cellOf,
-  isBroken,
   labelOf,
   metricOf,
   mainTag,
   higherIsBetter,
   STATS,
   FACTS,
-  groupOf,
   isReport,
 } from "./runs.js";
 import { RunsTable, show } from "./table.js";
-import { Menu, Item, Icon, IconButton, download } from "./menu.js";
-import { count, field } from "./format.js";
+import { Menu, Item, Icon, IconButton, save } from "./menu.js";
+import { count } from "./format.js";
+import { link, ranges } from "./api.js";
 import { matcher } from "./match.js";
+import { BANDS, STATES } from "./words.js";
 
 /** @param {{ children?: any }} props */
 export function Pane({ children }) {
@@ -54,9 +53,12 @@ export function Pane({ children }) {
         <${TopMenu} />
         <span class="spring"></span>
         ${html`<${ColumnsMenu} />`}
-        <${IconButton} name="download" label="Download the table as CSV" onClick=${saveTable} />
         <${IconButton}
-          name="wide" label=${wide.value ? "Show the curves beside the table" : "Table over the whole width (w)"}
+          name="download" label=${isReport ? "Download all runs as CSV" : "Download the table as CSV"}
+          onClick=${saveTable}
+        />
+        <${IconButton}
+          name="wide" label=${wide.value ? "Show the curves beside the table" : "Show the table at full width (w)"}
           pressed=${wide.value} onClick=${() => (wide.value = !wide.value)}
         />
       </div>
@@ -67,10 +69,10 @@ export function Pane({ children }) {
         >
           <span class=${`box all ${every ? "on" : shown.value.length ? "some on" : ""}`}></span>
         </button>
-        <span id="count">${said(all.length)}</span>
+        <span id="count">${summary(all.length)}</span>
         ${
           solo.value &&
-          html`<button type="button" class="chip" onClick=${() => (solo.value = "")} title="Show all again">
+          html`<button type="button" class="chip" onClick=${() => (solo.value = "")} title="Show all runs">
             only ${solo.value} ✕
           </button>`
         }
@@ -82,7 +84,7 @@ export function Pane({ children }) {
 }
 
 /** @param {number} list */
-function said(list) {
+function summary(list) {
   const all = runs.value.length;
   const on = shown.value.length;
   const parts = [list === all ? `${count(all)} ${all === 1 ? "run" : "runs"}` : `${count(list)} of ${count(all)} runs`];
@@ -90,7 +92,7 @@ function said(list) {
   /** @type {Record<string, number>} */
   const states = {};
   for (const run of listed.value) states[run.state] = (states[run.state] ?? 0) + 1;
-  for (const state of ["running", "stalled", "failed"])
+  for (const state of Object.keys(STATES).filter((each) => each !== "finished"))
     if (states[state]) parts.push(`${count(states[state])} ${state}`);
   return parts.join(" · ");
 }
@@ -128,19 +130,14 @@ function GroupMenu() {
           }}
         >
           <input
-            aria-label="Regular expression for the full name; the group is what is in brackets"
+            aria-label="Regular expression for the full name; its group in parentheses names the group of runs"
             placeholder="(lr=.*)/seed=.*" value=${pattern.value}
             onInput=${(/** @type {any} */ e) => (pattern.value = e.target.value)}
           />
           <button type="submit" class="button">Group</button>
         </form>
         <div class="menu-title">Drawn as</div>
-        ${[
-          ["std", "Mean ± standard deviation"],
-          ["sem", "Mean ± standard error"],
-          ["minmax", "Mean, least to largest"],
-          ["none", "Each run in its group’s colour"],
-        ].map(
+        ${Object.entries(BANDS).map(
           ([value, text]) =>
             html`<${Item} key=${value} checked=${band.value === value} onClick=${() => (band.value = value)}>
               ${text}
@@ -243,24 +240,18 @@ function ColumnsMenu() {
   <//>`;
 }
 
-/** What the table shows, with exact numbers. */
+const LONGEST = 30_000; // characters of an address that servers and proxies accept
+
+/** The runs of the table as the server's CSV file; a report has one file of all its runs. */
 function saveTable() {
-  const keys = shownColumns.value.filter((key) => key !== "spark");
-  const head = [
-    "run",
-    "state",
-    ...(group.value ? ["group"] : []),
-    ...keys.filter((key) => key !== "state").map((key) => (key.startsWith("hparam.") ? key : labelOf(key))),
-  ];
-  const lines = listed.value.map((run) =>
-    [
-      run.name,
-      run.state,
-      ...(group.value ? [groupOf.value.get(run.id)?.name ?? ""] : []),
-      ...keys.filter((key) => key !== "state").map((key) => (isBroken(run, key) ? "nan" : cellOf(run, key))),
-    ]
-      .map((each) => field(each))
-      .join(","),
-  );
-  download(`${[head.map((each) => field(each)).join(","), ...lines].join("\n")}\n`, "runs.csv", "text/csv");
+  if (isReport) return save(link("summary.csv"), "runs.csv");
+  const ids = listed.value.map((run) => run.id);
+  const inOrder = ranges(ids);
+  const wanted = shownColumns.value.flatMap((key) => metricOf(key) ?? []).map(({ tag, stat }) => [tag, stat]);
+  const url = link("summary.csv", {
+    runs: inOrder.length < LONGEST ? inOrder : ranges(ids.sort((a, b) => a - b)),
+    columns: JSON.stringify(wanted),
+    group: group.value,
+  });
+  save(url, "runs.csv");
 }

@@ -1,4 +1,4 @@
-// What is behind a card: its data, and how it is drawn. It lives outside of Preact, since a frame must take
+// The chart of a card: fetches its data and draws it. It is not a Preact component, because a frame may take only
 // milliseconds.
 
 import { fetchFrame, ranges, report } from "./api.js";
@@ -13,13 +13,13 @@ import { axis, band, group, smooth, zoom, logs, logX, outliers } from "./state.j
 /** @typedef {import("./types.js").Curves} Curves */
 /** @typedef {import("./types.js").Series} Series */
 
-/** For tests and for the curious: what each chart shows, read only. @type {Map<string, any>} */
+/** The charts by tag, for tests. @type {Map<string, any>} */
 export const charts = new Map();
 
-const PAUSE = 60; // milliseconds between two questions of a card
+const PAUSE = 60; // milliseconds between two requests of a card
 
 /**
- * The colours of the ground that is on the screen. @param {Element} element @returns {import("./chart/paint.js").Ink}
+ * The colours of the current theme. @param {Element} element @returns {import("./chart/paint.js").Ink}
  */
 export function inkOf(element) {
   const style = getComputedStyle(element);
@@ -34,10 +34,10 @@ export function inkOf(element) {
 }
 
 const printed = matchMedia("print");
-/** Pixels of a canvas for one of the page; paper shows more of them. */
+/** Canvas pixels per pixel of the page; more for printing. */
 const sharpness = () => (printed.matches ? 3 : Math.min(devicePixelRatio || 1, 2));
 
-/** What the server is asked for a card. @param {string} tag @param {number} width */
+/** The parameters of a card's request. @param {string} tag @param {number} width */
 export function question(tag, width) {
   const grouped = banded.value;
   if (report !== null)
@@ -81,10 +81,10 @@ export class Chart {
     /** @type {{ from: number, to: number, y: boolean } | null} */ this.brush = null;
     /** @type {{ key: string, curves: Curves } | null} */ this.whole = null; // over the full length, as last seen
     /** @type {{ x: number, y: number, colour: string }[]} */ this.marks = []; // of the values that the tooltip shows
-    this.drawn = 0; // milliseconds that the last drawing took
-    this.timer = 0; // of the next question
-    this.asked = -Infinity; // when the last question was sent
-    this.frame = 0; // of the next drawing
+    this.drawn = 0; // duration of the last drawing, in milliseconds
+    this.timer = 0; // of the next request
+    this.asked = -Infinity; // when the last request was sent
+    this.frame = 0; // the animation frame that will draw
     this.version = -1;
     this.error = "";
     this.loading = false;
@@ -94,43 +94,43 @@ export class Chart {
     /** @type {HTMLCanvasElement | null} */ this.over = null;
     /** @type {AbortController | null} */ this.abort = null;
     this.visible = false;
-    this.flying = ""; // the question that is on its way
-    this.stale = false; // what is drawn is not what was asked for last
+    this.flying = ""; // the request that has no answer yet
+    this.stale = false; // the drawn data does not answer the last request
     /** @type {Record<string, any> | null} */ this.params = null;
     this.tell = () => {};
   }
 
-  /** Ask for what the card shows: at once, unless it was just asked, as it is while someone moves a chart. */
+  /** Fetch the card's data: now, or PAUSE after the last request, as while the user drags a chart. */
   askSoon() {
     clearTimeout(this.timer);
     const wait = this.curves ? this.asked + PAUSE - performance.now() : 0;
     this.timer = window.setTimeout(() => this.visible && this.ask(), Math.max(wait, 0));
   }
 
-  /** Draw in the next frame, once, whatever the reasons. */
+  /** Draw in the next frame; several calls draw once. */
   drawSoon() {
     this.frame ||= requestAnimationFrame(() => this.draw());
   }
 
-  /** The card is gone. */
+  /** Stop everything: the card was removed. */
   end() {
     clearTimeout(this.timer);
     cancelAnimationFrame(this.frame);
     this.abort?.abort();
   }
 
-  /** How many columns of pixels the server is asked for: in steps of 50, so that small changes ask nothing new. */
+  /** How many columns to request: a multiple of 50, so that small changes of size need no new data. */
   columns() {
     return Math.max(100, Math.ceil((this.width || 400) / 50) * 50);
   }
 
-  /** Ask for what the card shows, now. */
+  /** Fetch the card's data now. */
   ask() {
     this.asked = performance.now();
     this.stale = false;
     if (!this.params) return;
     const params = report === null ? { ...this.params, width: this.columns() } : this.params;
-    // The same question after the log has grown waits for the answer that is on its way.
+    // If the log grew while the same request is under way, repeat it after its answer.
     if (this.flying && this.flying === JSON.stringify(params)) {
       this.stale = true;
       return;
@@ -170,7 +170,7 @@ export class Chart {
     if (this.stale && this.visible) this.ask();
   }
 
-  /** The series that are shown: in a report all are embedded, so hidden ones are left out here. */
+  /** The shown series. A report embeds all of them, so this leaves out the hidden ones. */
   series() {
     const list = this.curves?.series ?? [];
     if (report === null || banded.peek()) return list;
@@ -186,7 +186,7 @@ export class Chart {
     const logY = logs.peek().has(this.tag);
     const span = extent(visible, x[0], x[1], outliers.peek(), logY) ?? [0, 1];
     const pad = Math.min((span[1] - span[0]) * 0.04, Number.MAX_VALUE / 10) || Math.abs(span[0]) * 0.05 || 0.5;
-    // The same share on a logarithmic axis.
+    // The same margin on a logarithmic axis, as a factor.
     const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1);
     const y =
       this.yZoom ??
@@ -218,7 +218,7 @@ export class Chart {
     this.drawOver();
   }
 
-  /** Mark points of the curves. @param {{ x: number, y: number, colour: string }[]} marks */
+  /** Draw dots on the curves. @param {{ x: number, y: number, colour: string }[]} marks */
   mark(marks) {
     if (JSON.stringify(marks) === JSON.stringify(this.marks)) return;
     this.marks = marks;

@@ -1,4 +1,4 @@
-// A report: the same parts as the page, one below another, from the data inside the file.
+// A report: the parts of the page one below the other, with the data embedded in the file.
 
 import { html, signal, useEffect } from "./ui.js";
 import { fetchJson, report } from "./api.js";
@@ -19,30 +19,30 @@ import { counted, time } from "./format.js";
  */
 const about = signal(null);
 
-/** Begin as the report was made: in its groups, smoothed as asked. */
+/** Start with the groups, band and smoothing that the report was made with. */
 export async function openReport() {
   try {
-    const made = await fetchJson("report");
-    if (made.by && !group.value) group.value = made.by;
-    if (made.band) band.value = made.band;
-    views.value = made.views ?? [["step", 0]];
-    smoothAs(made.smooth ?? 0);
+    const facts = await fetchJson("report");
+    if (facts.by && !group.value) group.value = facts.by;
+    if (facts.band) band.value = facts.band;
+    views.value = facts.views ?? [["step", 0]];
+    smoothAs(facts.smooth ?? 0);
     if (!views.value.some(([x, level]) => x === axis.value && level === smooth.value))
       [axis.value, smooth.value] = views.value[0];
-    about.value = made;
-    document.title = made.title;
+    about.value = facts;
+    document.title = facts.title;
   } catch {
-    // An older file without the block: the data speaks for itself.
+    // A file by an older version lacks this block. Its data still shows.
   }
 }
 
 export function Report() {
-  const made = about.value;
+  const facts = about.value;
   const media = tags.value.some((tag) =>
     Object.keys(tag.kinds).some((each) => !["scalars", "hparams", "custom_scalars", "others"].includes(each)),
   );
   useEffect(() => {
-    // Curves are drawn when they come into view; on paper all of them are in view.
+    // A printed page shows everything, so open what is folded.
     const all = () => {
       for (const each of document.querySelectorAll(".report details")) each.setAttribute("open", "");
     };
@@ -51,13 +51,13 @@ export function Report() {
   }, []);
   return html`<main class="report" id="view">
     <header>
-      <h1>${made?.title ?? report}</h1>
+      <h1>${facts?.title ?? report}</h1>
       <p class="dim">
         ${counted(runs.value.length, "run")} · ${counted(tags.value.length, "tag")}
-        ${made && ` · made ${time(made.made).slice(0, 16)}`}
+        ${facts && ` · made ${time(facts.made).slice(0, 16)}`}
       </p>
     </header>
-    ${made?.text && html`<section class="prose">${markdown(made.text)}</section>`}
+    ${facts?.text && html`<section class="prose">${markdown(facts.text)}</section>`}
     <section class="report-runs">
       <h2>Runs</h2>
       <div
@@ -71,11 +71,11 @@ export function Report() {
     ${media && loaded.value && html`<section><h2>Media</h2><${Media} /></section>`}
     <section><h2>Health</h2><${Health} /></section>
     ${
-      made &&
-      made.commands.length > 0 &&
+      facts &&
+      facts.commands.length > 0 &&
       html`<section>
-        <h2>How to make it again</h2>
-        ${made.commands.map(
+        <h2>How to reproduce it</h2>
+        ${facts.commands.map(
           (each) => html`<div class="command" key=${each.command}>
             <p class="dim">${each.what}</p>
             <div>
@@ -87,11 +87,11 @@ export function Report() {
       </section>`
     }
     ${
-      made?.left_out &&
-      made.left_out.length > 0 &&
+      facts?.left_out &&
+      facts.left_out.length > 0 &&
       html`<section>
         <h2>Left out</h2>
-        <ul class="dim">${made.left_out.map((each) => html`<li key=${each}>${each}</li>`)}</ul>
+        <ul class="dim">${facts.left_out.map((each) => html`<li key=${each}>${each}</li>`)}</ul>
       </section>`
     }
   </main>`;

@@ -1,4 +1,4 @@
-// Which runs there are, which of them are listed and shown, in which order and colour.
+// The runs: which are listed and which are drawn, in which order and colour.
 
 import { signal, computed, on, batch } from "./ui.js";
 import { fetchJson, fetchFrame, report } from "./api.js";
@@ -20,11 +20,11 @@ export const runs = signal([]);
 /** @type {import("./types.js").Signal<import("./types.js").Tag[]>} */
 export const tags = signal([]);
 export const loaded = signal(false);
-export const version = signal(0); // of what the page shows; it only grows, also if another server answers
+export const version = signal(0); // of the data on the page; it only grows, even if the server restarts
 export const byId = computed(() => new Map(runs.value.map((run) => [run.id, run])));
 export const scalarTags = computed(() => tags.value.filter((tag) => tag.kinds.scalars));
 
-/** The names of all hyperparameters, most telling first: those that differ between runs. */
+/** All hyperparameters; those that differ between runs come first. */
 export const hparams = computed(() => {
   /** @type {Map<string, Set<unknown>>} */
   const values = new Map();
@@ -38,20 +38,20 @@ export const hparams = computed(() => {
     .map(([name, seen]) => ({ name, differ: seen.size > 1, values: [...seen] }));
 });
 
-// Filter: by name here, by condition on the server, whose parser says whether a text is one.
+// The filter: the page matches names; the server evaluates conditions, and its parser decides whether a text is one.
 
 /** @type {import("./types.js").Signal<Set<number> | null>} */
-const chosen = signal(null); // ids that a condition chose; null: the filter is about names
-const pattern = signal(""); // of names, as far as it counts now
+const chosen = signal(null); // ids that the condition selects; null if the filter matches names
+const pattern = signal(""); // the filter that currently applies to names
 export const filterError = signal("");
-export const filterNote = signal(""); // how the filter was read, if that explains what is shown
+export const filterNote = signal(""); // how the page interpreted the filter, if that needs saying
 /**
- * The question that is on its way, and whether it is to be asked again after that.
+ * The request that has no answer yet, and whether to repeat it afterwards.
  * @type {{ text: string, abort: AbortController, again: boolean } | null}
  */
 let asking = null;
-let read = ""; // the text that the table follows
-// Values change while runs are written: the version counts too.
+let read = ""; // the filter that the table currently applies
+// A new version of the log has new values, so conditions are evaluated again.
 on([filter, runs, version], (text, list) => readFilter(text.trim(), list));
 
 /** @param {string} error @param {string} note */
@@ -65,38 +65,38 @@ function tellFilter(error, note) {
 /** @param {string} text @param {Run[]} list */
 function readFilter(text, list) {
   if (asking?.text === text) {
-    asking.again = true; // a log that grows quickly must not keep it from ending
+    asking.again = true; // after its answer: a log that grows quickly must not cancel it each time
     return;
   }
   asking?.abort.abort();
   asking = null;
   const { error, words } = matcher(text);
   const known = words?.every((word) => list.some((run) => word(run.name))) ?? false;
-  // One word that names have is about names, whatever it might mean in SQL: lr=0.1, true.
+  // A single word that occurs in names means names, even if it is valid SQL: lr=0.1, true.
   if (!text || error || !words || (known && words.length === 1) || report !== null)
     return readAsNames(text, list, known, null);
-  const mine = { text, abort: new AbortController(), again: false };
-  asking = mine;
-  // Until the answer is there the table shows what the filter before it chose.
+  const turn = { text, abort: new AbortController(), again: false };
+  asking = turn;
+  // Until the answer arrives, the table keeps the result of the previous filter.
   if (text !== read)
     setTimeout(() => {
-      if (mine === asking) tellFilter("", "Waiting for the server …");
+      if (turn === asking) tellFilter("", "Waiting for the server …");
     }, 400);
-  fetchJson("filter", { where: text, maybe: true }, { signal: mine.abort.signal })
+  fetchJson("filter", { where: text, maybe: true }, { signal: turn.abort.signal })
     .then(
       (answer) => {
-        if (mine !== asking) return;
+        if (turn !== asking) return;
         if (answer.ids) readAsCondition(text, list, answer, known);
         else readAsNames(text, list, known, answer);
       },
       (/** @type {any} */ wrong) => {
-        if (mine === asking) tellFilter([wrong.message, wrong.hint].filter(Boolean).join(" – "), "");
+        if (turn === asking) tellFilter([wrong.message, wrong.hint].filter(Boolean).join(" – "), "");
       },
     )
     .finally(() => {
-      if (mine !== asking) return;
+      if (turn !== asking) return;
       asking = null;
-      if (mine.again) readFilter(text, runs.peek());
+      if (turn.again) readFilter(text, runs.peek());
     });
 }
 
@@ -111,12 +111,12 @@ function readAsNames(text, list, known, wrong) {
   if (text && !error && list.length && !(some && (known || !words))) {
     parts.push(
       some
-        ? "Read as a name pattern, which leaves out nothing."
-        : `Read as a name pattern, which fits none of ${count(list.length)} runs.`,
+        ? "Read as a name pattern, which excludes nothing."
+        : `Read as a name pattern, which matches none of ${count(list.length)} runs.`,
     );
     if (wrong?.closest?.length) parts.push(`Closest: ${wrong.closest.join(", ")}.`);
     if (wrong && !wrong.word) parts.push(`As a condition: ${wrong.error}${wrong.hint ? ` – ${wrong.hint}` : ""}`);
-    if (report !== null) parts.push("A report filters by name alone; tbq serve also by conditions.");
+    if (report !== null) parts.push("Reports filter by name only; tbq serve also filters by condition.");
   }
   read = text;
   batch(() => {
@@ -137,8 +137,7 @@ function readAsCondition(text, list, answer, known) {
       `The condition is true for none of ${count(list.length)} runs` +
         (answer.unknown ? `; ${count(answer.unknown)} of them have no value for it.` : "."),
     );
-  if (known)
-    parts.push(`Read as a condition; names have these words too: ${text.replace(/^\S+/, "*$&*")} is read as names.`);
+  if (known) parts.push(`Read as a condition; to match names with these words, type ${text.replace(/^\S+/, "*$&*")}.`);
   read = text;
   batch(() => {
     chosen.value = new Set(answer.ids);
@@ -175,7 +174,7 @@ export function metricOf(key) {
   return at > 0 && STATS.includes(key.slice(at + 1)) ? { tag: key.slice(0, at), stat: key.slice(at + 1) } : null;
 }
 
-/** The tag a person most likely compares runs by. */
+/** The tag by which people most likely compare runs. */
 export const mainTag = computed(() => {
   const names = scalarTags.value;
   const most = Math.max(...names.map((tag) => tag.kinds.scalars));
@@ -188,7 +187,7 @@ export const mainTag = computed(() => {
   return spread[0]?.tag ?? "";
 });
 
-/** The columns shown: chosen, or what fits the log. */
+/** The shown columns: the user's choice, or a default that depends on the log. */
 export const shownColumns = computed(() => {
   if (columns.value) return columns.value;
   const usual = ["step"];
@@ -210,9 +209,9 @@ export const shownColumns = computed(() => {
 /** @type {import("./types.js").Signal<Record<string, ArrayLike<number>>>} */
 export const metrics = signal({}); // by column key, in the order of the runs
 /** @type {import("./types.js").Signal<Map<number, number>>} */
-const places = signal(new Map()); // of a run in a column of metrics
+const places = signal(new Map()); // id of a run -> its row in the columns of metrics
 /**
- * Places whose value is NaN, by column key; other gaps are runs without the tag.
+ * Rows whose value is NaN, by column key. Other NaNs are runs without the tag.
  * @type {import("./types.js").Signal<Record<string, Set<number>>>}
  */
 const broken = signal({});
@@ -225,13 +224,13 @@ on([wantedMetrics, version], (text) => {
   /** @type {string[]} */
   const keys = text.split("\n").filter(Boolean);
   const list = runs.peek();
-  const mine = ++metricsAsked;
+  const turn = ++metricsAsked;
   if (!keys.length || !list.length) return;
   const wanted = keys.map((key) => metricOf(key)).map((each) => [each?.tag, each?.stat]);
   fetchFrame("metrics", report === null ? { columns: JSON.stringify(wanted) } : {}).then(
     ({ header, columns: found }) => {
-      if (mine !== metricsAsked) return;
-      // A report has all its metrics in one block, in an order of its own.
+      if (turn !== metricsAsked) return;
+      // A report has all metrics in one block, in its own order.
       const order = wanted.map(([tag, stat], i) =>
         report === null
           ? i
@@ -241,7 +240,7 @@ on([wantedMetrics, version], (text) => {
       metrics.value = Object.fromEntries(keys.map((key, i) => [key, found[String(order[i])]]));
       broken.value = Object.fromEntries(keys.map((key, i) => [key, new Set(header.metrics[order[i]]?.nan)]));
     },
-    () => undefined, // the columns stay empty; what else is wrong is said elsewhere
+    () => undefined, // the columns stay empty; the banner reports the error
   );
 });
 
@@ -284,7 +283,7 @@ const missing = (value) =>
 /** @param {any} value */
 const isNumber = (value) => typeof value === "number" || typeof value === "bigint";
 
-/** Runs by a key, missing values last in both directions. @param {Run[]} list @param {string} text */
+/** Runs sorted by a key; missing values are last in both directions. @param {Run[]} list @param {string} text */
 export function sorted(list, text) {
   const down = text.startsWith("-");
   const key = down ? text.slice(1) : text;
@@ -308,7 +307,7 @@ export function isBroken(run, key) {
   return place !== undefined && Boolean(broken.value[key]?.has(place));
 }
 
-/** The runs in the table: filtered, the best N of them if asked for, in order; pinned ones first. */
+/** The runs in the table: filtered, cut to the top N, sorted, with pinned runs first. */
 export const listed = computed(() => {
   let list = filtered.value;
   const [, n, key] = top.value.match(/^(\d+) (.+)$/) ?? [];
@@ -337,14 +336,14 @@ export const shown = computed(() => {
 });
 export const shownSet = computed(() => new Set(shown.value));
 
-// Groups: the server knows the rule, so that the page, tbq plot and tbq compare agree.
+// Groups come from the server, so that the page, tbq plot and tbq compare agree.
 
 /** @type {import("./types.js").Signal<import("./types.js").Group[]>} */
 export const groups = signal([]);
 export const groupError = signal("");
 let groupsAsked = 0;
 on([group, version], (by) => {
-  const mine = ++groupsAsked;
+  const turn = ++groupsAsked;
   groupError.value = "";
   if (!by) {
     groups.value = [];
@@ -352,10 +351,10 @@ on([group, version], (by) => {
   }
   fetchJson("groups", { by }).then(
     (answer) => {
-      if (mine === groupsAsked) groups.value = answer.groups;
+      if (turn === groupsAsked) groups.value = answer.groups;
     },
     (error) => {
-      if (mine !== groupsAsked) return;
+      if (turn !== groupsAsked) return;
       groupError.value = error.message;
       groups.value = [];
     },
@@ -367,10 +366,10 @@ export const groupOf = computed(() => {
   for (const each of groups.value) for (const id of each.ids) map.set(id, each);
   return map;
 });
-/** Groups are drawn as means with bands, not run by run. */
+/** Whether groups are drawn as means with bands instead of run by run. */
 export const banded = computed(() => group.value !== "" && band.value !== "none" && groups.value.length > 0);
 
-/** The colour of a run on the ground that is on the screen. @param {number} id */
+/** The colour of a run in the current theme. @param {number} id */
 export function colourOf(id) {
   const side = dark.value ? 0 : 1;
   const colours =
@@ -383,7 +382,7 @@ export function groupColour(name) {
   return groups.value.find((each) => each.name === name)?.colours[dark.value ? 0 : 1] ?? "#8a8a8a";
 }
 
-// What the mouse is at, in the table and in every chart.
+// The run or group under the mouse, highlighted in the table and in every chart.
 /** @type {import("./types.js").Signal<number | null>} */
 export const hot = signal(null);
 /** @type {import("./types.js").Signal<string | null>} */

@@ -13,7 +13,7 @@ let wanted = new Set();
 let timer = 0;
 let tag = "";
 
-// Rows come and go while the table scrolls: what they need is asked for together.
+// Rows come and go while the table scrolls, so one request fetches the curves of all of them.
 /** @param {number} id */
 function want(id) {
   if (tag !== mainTag.peek()) {
@@ -34,7 +34,7 @@ function want(id) {
         known.set(each, { version: now, series: curves.series.find((series) => series.id === each) ?? null });
       arrived.value++;
     } catch {
-      // No curve is drawn; the table says the rest.
+      // The row has no curve; the banner reports the error.
     }
   }, 120);
 }

@@ -1,4 +1,4 @@
-// SQL on the log: an editor, the tables beside it, the result as a table and as a chart, and the queries before.
+// SQL on the log: an editor, the list of tables, the result as a table and a chart, and earlier queries.
 
 import { html, signal, useEffect, useRef, useState } from "./ui.js";
 import { post, decode } from "./api.js";
@@ -6,12 +6,12 @@ import { useAsk } from "./ask.js";
 import { query, kept, dark } from "./state.js";
 import { scale, ticks, toPixels } from "./chart/scale.js";
 import { inkOf } from "./plot.js";
-import { Empty, download, copy } from "./menu.js";
-import { cell, count, field, number, onPoint } from "./format.js";
+import { Empty, download, copy, say } from "./menu.js";
+import { cell, count, number, onPoint } from "./format.js";
 
 /**
- * @type {import("./types.js").Signal<{ names: string[], types: string[], columns: any[], rows: number, more: boolean,
- * warnings: string[], seconds: number } | null>}
+ * @type {import("./types.js").Signal<{ query: string, names: string[], types: string[], columns: any[], rows: number,
+ * more: boolean, warnings: string[], seconds: number } | null>}
  */
 const result = signal(null);
 const error = signal("");
@@ -20,28 +20,31 @@ const history = kept("queries", /** @type {string[]} */ ([]));
 /** @type {AbortController | null} */
 let abort = null;
 
+const MOST = 10_000; // rows of a result
+
 async function execute() {
   abort?.abort();
   abort = new AbortController();
-  const mine = abort;
+  const controller = abort;
   const text = query.value.trim();
   if (!text) return;
   busy.value = true;
   error.value = "";
   try {
-    const answer = await post("sql", { query: text, limit: 10000 }, { signal: mine.signal });
+    const answer = await post("sql", { query: text, limit: MOST }, { signal: controller.signal });
     const { header, columns } = decode(await answer.arrayBuffer());
     result.value = {
       ...header,
+      query: text,
       columns: header.names.map((/** @type {string} */ _, /** @type {number} */ i) => columns[String(i)]),
     };
     history.value = [text, ...history.value.filter((each) => each !== text)].slice(0, 30);
   } catch (wrong) {
-    if (mine.signal.aborted) return;
-    const said = /** @type {any} */ (wrong);
-    error.value = said.hint ? `${said.message}\n${said.hint}` : said.message;
+    if (controller.signal.aborted) return;
+    const failure = /** @type {any} */ (wrong);
+    error.value = failure.hint ? `${failure.message}\n${failure.hint}` : failure.message;
   } finally {
-    if (mine === abort) busy.value = false;
+    if (controller === abort) busy.value = false;
   }
 }
 
@@ -74,7 +77,7 @@ export function Sql() {
     });
   };
   useEffect(() => {
-    // A link that holds a query shows its result.
+    // A link with a query shows the result at once.
     if (!result.value && location.hash.includes("query=")) execute();
   }, []);
   const key = (/** @type {KeyboardEvent} */ event) => {
@@ -107,7 +110,7 @@ export function Sql() {
           html`
             <span class="dim" id="rows">
               ${count(result.value.rows)} ${result.value.rows === 1 ? "row" : "rows"}
-              ${result.value.more ? " (there are more)" : ""} · ${number(result.value.seconds, 2)} s
+              ${result.value.more ? " (result cut)" : ""} · ${number(result.value.seconds, 2)} s
             </span>
             <button type="button" class="chip" onClick=${saveCsv}>CSV</button>
           `
@@ -121,7 +124,7 @@ export function Sql() {
       ${
         result.value
           ? html`<${Chart} /><${Result} />`
-          : !error.value && html`<${Empty} title="Ask the log">Queries read only. ctrl + Enter runs one.<//>`
+          : !error.value && html`<${Empty} title="Ask the log">Queries can only read. Ctrl+Enter runs the query.<//>`
       }
     </div>
     <aside class="sql-side" aria-label="Tables">
@@ -176,13 +179,13 @@ const ROW = 26;
 function Result() {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [top, setTop] = useState(0);
-  const made = result.value;
-  if (!made) return null;
+  const answered = result.value;
+  if (!answered) return null;
   const begin = Math.max(0, Math.floor(top / ROW) - 5);
-  const end = Math.min(made.rows, begin + 40);
-  const numeric = made.columns.map((column) => !Array.isArray(column));
-  // Columns align on the point by the rows around those on the screen.
-  const align = made.columns.map((column, i) =>
+  const end = Math.min(answered.rows, begin + 40);
+  const numeric = answered.columns.map((column) => !Array.isArray(column));
+  // Numbers align on the decimal point of the rows near the visible ones.
+  const align = answered.columns.map((column, i) =>
     numeric[i]
       ? onPoint(Array.from(column.slice(Math.max(0, begin - 40), end + 40), shownAs))
       : (/** @type {string} */ text) => text,
@@ -190,12 +193,12 @@ function Result() {
   return html`<div
     class="result scroll" tabindex="0" ref=${box} onScroll=${(/** @type {any} */ e) => setTop(e.target.scrollTop)}
   >
-    <table class="plain-table" aria-rowcount=${made.rows + 1}>
+    <table class="plain-table" aria-rowcount=${answered.rows + 1}>
       <thead>
         <tr>
-          ${made.names.map(
+          ${answered.names.map(
             (name, i) =>
-              html`<th scope="col" key=${i} class=${numeric[i] ? "num" : ""} title=${made.types[i]}>${name}</th>`,
+              html`<th scope="col" key=${i} class=${numeric[i] ? "num" : ""} title=${answered.types[i]}>${name}</th>`,
           )}
         </tr>
       </thead>
@@ -205,7 +208,7 @@ function Result() {
           { length: end - begin },
           (_, k) =>
             html`<tr key=${begin + k}>
-              ${made.names.map((_name, i) => {
+              ${answered.names.map((_name, i) => {
                 const value = at(i, begin + k);
                 return html`<td
                   key=${i} class=${numeric[i] ? "num" : ""}
@@ -216,23 +219,28 @@ function Result() {
               })}
             </tr>`,
         )}
-        ${end < made.rows && html`<tr aria-hidden="true" style=${{ height: `${(made.rows - end) * ROW}px` }}></tr>`}
+        ${
+          end < answered.rows &&
+          html`<tr aria-hidden="true" style=${{ height: `${(answered.rows - end) * ROW}px` }}></tr>`
+        }
       </tbody>
     </table>
   </div>`;
 }
 
-/** The last column of numbers over the one before it, if there are two. */
+/** Plots the last numeric column over the one before it, or over the row. */
 function Chart() {
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
-  const made = result.value;
-  const numbers = made ? made.columns.map((column, i) => (Array.isArray(column) ? -1 : i)).filter((i) => i >= 0) : [];
+  const answered = result.value;
+  const numbers = answered
+    ? answered.columns.map((column, i) => (Array.isArray(column) ? -1 : i)).filter((i) => i >= 0)
+    : [];
   const x = numbers.length > 1 ? numbers[numbers.length - 2] : -1;
   const y = numbers.at(-1) ?? -1;
-  const fits = made && y >= 0 && made.rows > 1;
+  const fits = answered && y >= 0 && answered.rows > 1;
   useEffect(() => {
     const node = canvas.current;
-    if (!node || !made || !fits) return;
+    if (!node || !answered || !fits) return;
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const [width, height] = [node.clientWidth, node.clientHeight];
     node.width = width * ratio;
@@ -240,9 +248,9 @@ function Chart() {
     const context = /** @type {CanvasRenderingContext2D} */ (node.getContext("2d"));
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const ink = inkOf(node);
-    const ys = made.columns[y];
+    const ys = answered.columns[y];
     const xs =
-      x >= 0 ? made.columns[x] : Float64Array.from(ys, (/** @type {number} */ _, /** @type {number} */ i) => i);
+      x >= 0 ? answered.columns[x] : Float64Array.from(ys, (/** @type {number} */ _, /** @type {number} */ i) => i);
     const ends = (/** @type {any} */ list) =>
       list.reduce(
         (/** @type {number[]} */ [a, b], /** @type {number} */ v) =>
@@ -273,7 +281,7 @@ function Chart() {
     let falls = 0;
     for (let i = 1; i < xs.length; i++) if (xs[i] < xs[i - 1]) falls++;
     if (falls > xs.length / 8) {
-      // In no order: what lies between two rows means nothing.
+      // The rows are not in order of x: draw points, because lines between them would mean nothing.
       context.fillStyle = accent;
       context.globalAlpha = 0.7;
       for (let i = 0; i < ys.length; i++) {
@@ -283,7 +291,7 @@ function Chart() {
       }
       return;
     }
-    // A line for each stretch in which x grows: the runs of an ordered result come one after another.
+    // One line per stretch of growing x: in an ordered result, the runs follow each other.
     context.strokeStyle = accent;
     context.lineWidth = 1.4;
     context.beginPath();
@@ -293,20 +301,20 @@ function Chart() {
       else context.moveTo(toX(xs[i]), toY(ys[i]));
     }
     context.stroke();
-  }, [made, fits, x, y, dark.value]);
-  if (!fits || !made) return null;
+  }, [answered, fits, x, y, dark.value]);
+  if (!fits || !answered) return null;
   return html`<details class="sql-chart" open>
-    <summary>${made.names[y]} over ${x >= 0 ? made.names[x] : "row"}</summary>
-    <canvas ref=${canvas} role="img" aria-label=${`Chart of ${made.names[y]}`}></canvas>
+    <summary>${answered.names[y]} over ${x >= 0 ? answered.names[x] : "row"}</summary>
+    <canvas ref=${canvas} role="img" aria-label=${`Chart of ${answered.names[y]}`}></canvas>
   </details>`;
 }
 
-function saveCsv() {
-  const made = result.value;
-  if (!made) return;
-  const numeric = made.types.map((type) => /^(u?int|float|double|half|decimal)/.test(type));
-  const lines = [made.names.map((name) => field(name)).join(",")];
-  for (let row = 0; row < made.rows; row++)
-    lines.push(made.names.map((_, i) => field(Number.isNaN(at(i, row)) ? "nan" : at(i, row), numeric[i])).join(","));
-  download(`${lines.join("\n")}\n`, "query.csv", "text/csv");
+async function saveCsv() {
+  if (!result.value) return;
+  try {
+    const answer = await post("sql", { query: result.value.query, limit: MOST, format: "csv" });
+    download(await answer.blob(), "query.csv");
+  } catch (wrong) {
+    say(/** @type {Error} */ (wrong).message);
+  }
 }

@@ -1,4 +1,4 @@
-// What the person chose: every choice is a signal, and most of them are in the address, so that a link shows the same.
+// The user's choices. Each is a signal, and the address holds most of them, so that a link shows the same view.
 
 import { signal, on, batch } from "./ui.js";
 import { stepOf } from "./steps.js";
@@ -6,14 +6,14 @@ import { stepOf } from "./steps.js";
 export const tab = signal("curves");
 export const filter = signal(""); // of runs
 export const group = signal(""); // hparam.x, re:(…), or nothing
-export const band = signal("std"); // std, sem, minmax, or none: each run in its group's colour
+export const band = signal("std"); // a key of BANDS
 export const search = signal(""); // of tags
 export const axis = signal("step"); // step, relative, wall, tag:NAME
 export const smooth = signal(0);
-const usualSmooth = signal(0); // without a choice in the address: none, or what a report was made with
-let smoothGiven = false; // the address chose when the page was opened
+const usualSmooth = signal(0); // if the address has none: 0, or the smoothing of the report
+let smoothGiven = false; // the first address had a smoothing
 /**
- * What a report has curves for: pairs of an axis and a smoothing.
+ * The pairs of axis and smoothing for which a report contains curves.
  * @type {import("./types.js").Signal<[string, number][]>}
  */
 export const views = signal([]);
@@ -22,7 +22,7 @@ export const zoom = signal(null); // of x, for all cards
 export const sort = signal("-started"); // a column's key; a leading - is descending
 export const top = signal(""); // 10 val/loss:min
 /** @type {import("./types.js").Signal<string[] | null>} */
-export const columns = signal(null); // of the runs table; null: what fits the log
+export const columns = signal(null); // of the runs table; null: the default for this log
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const hidden = signal(new Set()); // names of runs
 /** @type {import("./types.js").Signal<Set<string>>} */
@@ -40,11 +40,11 @@ export const folded = signal(new Set()); // prefixes of tags
 export const full = signal(""); // the tag that fills the screen
 export const kind = signal("images"); // of media
 /** @type {import("./types.js").Signal<import("./steps.js").Step | null>} */
-export const mediaStep = signal(null); // where the slider is; null: at the newest
+export const mediaStep = signal(null); // position of the slider; null: the newest step
 export const query = signal("select * from runs limit 100");
 export const wide = signal(false); // the table fills the page
 
-/** How each choice reads in the address: its key, and whether Back returns to before it. */
+/** How the address holds each choice: its key, and whether a change adds an entry to the history. */
 const FIELDS = [
   text("tab", tab, true),
   text("filter", filter),
@@ -133,7 +133,7 @@ function names(key, signal) {
 /** @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => (Number.isFinite(value) ? Math.min(Math.max(value, low), high) : low);
 
-/** The address after #, readable: only what is safe there stays as it is. */
+/** The part of the address after #, in readable form. */
 export function written() {
   const parts = [];
   for (const each of FIELDS)
@@ -150,11 +150,12 @@ const escaped = (value) =>
     .replace(/%20/g, "+")
     .replace(/%3D/g, "=");
 
-/** An address in the one way that a browser writes it. @param {string} text */
+/** An address in the browser's own spelling, for comparison. @param {string} text */
 const spelled = (text) => new URLSearchParams(text).toString();
 
-function read() {
-  const params = new URLSearchParams(location.hash.slice(1));
+/** Set the choices to those of an address. @param {string} text what follows its # */
+export function read(text) {
+  const params = new URLSearchParams(text);
   batch(() => {
     for (const each of FIELDS) {
       const value = each.read(params.getAll(each.key));
@@ -166,7 +167,7 @@ function read() {
   });
 }
 
-/** Smooth as a report was made, unless the address says otherwise. @param {number} level */
+/** Use the smoothing of a report, unless the address has its own. @param {number} level */
 export function smoothAs(level) {
   batch(() => {
     usualSmooth.value = level;
@@ -174,10 +175,11 @@ export function smoothAs(level) {
   });
 }
 
-/** Keep the address and the choices alike, from now on. */
+/** From now on, the address follows the choices, and Back and Forward restore them. */
 export function linkAddress() {
-  smoothGiven = new URLSearchParams(location.hash.slice(1)).has("smooth");
-  read();
+  const hash = () => location.hash.slice(1);
+  smoothGiven = new URLSearchParams(hash()).has("smooth");
+  read(hash());
   /** @type {Record<string, string>} */
   let before = {};
   let first = true;
@@ -192,16 +194,16 @@ export function linkAddress() {
     const push = !first && FIELDS.some((each) => each.push && now[each.key] !== before[each.key]);
     before = now;
     first = false;
-    if (spelled(location.hash.slice(1)) === spelled(text)) return;
+    if (spelled(hash()) === spelled(text)) return;
     const url = text ? `#${text}` : location.pathname + location.search;
     if (push) history.pushState(null, "", url);
     else history.replaceState(null, "", url);
   });
-  addEventListener("popstate", read);
-  addEventListener("hashchange", read);
+  addEventListener("popstate", () => read(hash()));
+  addEventListener("hashchange", () => read(hash()));
 }
 
-/** What the person set for this browser, not for the link.
+/** A setting that this browser keeps, and links do not contain.
  * @template T @param {string} key @param {T} usual @returns {import("./types.js").Signal<T>} */
 export function kept(key, usual) {
   let value = usual;
@@ -209,27 +211,30 @@ export function kept(key, usual) {
     const stored = localStorage.getItem(`tbq.${key}`);
     if (stored !== null) value = JSON.parse(stored);
   } catch {
-    // Storage may be off, or hold what another version wrote.
+    // The browser may block storage, or another version wrote something else.
   }
-  const made = signal(value);
-  on([made], (current) => {
+  const setting = signal(value);
+  on([setting], (current) => {
     const now = JSON.stringify(current);
     try {
       localStorage.setItem(`tbq.${key}`, now);
     } catch {
-      // The choice lasts as long as the page.
+      // Without storage, the setting lasts until the page is closed.
     }
   });
-  return made;
+  return setting;
 }
 
 export const theme = kept("theme", "system");
 export const paneWidth = kept("pane", 432);
 export const cardWidth = kept("card", 400);
+export const shortcuts = kept("shortcuts", true); // single keys act wherever the focus is
 export const dark = signal(false);
-const prefers = matchMedia("(prefers-color-scheme: dark)");
-const printed = matchMedia("print");
+
+/** From now on, the page follows the theme; print is always light. */
 export function linkTheme() {
+  const prefers = matchMedia("(prefers-color-scheme: dark)");
+  const printed = matchMedia("print");
   const follow = () => {
     dark.value = !printed.matches && (theme.value === "dark" || (theme.value === "system" && prefers.matches));
     document.documentElement.dataset.theme = dark.value ? "dark" : "light";

@@ -1,5 +1,4 @@
-// Steps: whole numbers of 64 bits, always exact. Below 2^53 they are numbers; beyond, the server sends texts, which
-// become BigInts.
+// Steps are 64-bit integers, always exact: numbers up to 2^53; larger ones arrive as text and become BigInts.
 
 /** @typedef {number | bigint} Step */
 
@@ -13,7 +12,7 @@ export function stepOf(value) {
   return Number.isSafeInteger(step) ? step : typeof value === "number" ? null : BigInt(value);
 }
 
-/** Lists of steps of an answer. @param {(number | string)[]} list @returns {Step[]} */
+/** The steps of an answer. @param {(number | string)[]} list @returns {Step[]} */
 export const stepsOf = (list) => list.flatMap((each) => stepOf(each) ?? []);
 
 /** The order of steps; numbers and BigInts compare exactly. @param {Step} a @param {Step} b */

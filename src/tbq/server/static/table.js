@@ -1,4 +1,4 @@
-// The runs: a table of which only the rows and columns on the screen exist.
+// The table of runs. It renders only the visible rows and columns.
 
 import { html, signal, computed, on, useEffect, useRef } from "./ui.js";
 import {
@@ -21,9 +21,10 @@ import {
   server,
 } from "./runs.js";
 import { sort, solo, pinnedRuns, group, wide, filter, hidden as off } from "./state.js";
-import { cell, count, duration, number, size, time } from "./format.js";
+import { cell, count, duration, number, sized, time } from "./format.js";
 import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
+import { STATES, UNREAD } from "./words.js";
 
 /** @typedef {import("./types.js").Run} Run */
 /**
@@ -32,8 +33,6 @@ import { Spark } from "./spark.js";
  */
 
 export const ROW = 28;
-/** @type {Record<string, string>} */
-const GLYPHS = { running: "●", stalled: "◐", finished: "○", failed: "✕" };
 
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const closed = signal(new Set()); // groups whose runs are folded away
@@ -67,10 +66,10 @@ export const rows = computed(() => {
   return list;
 });
 
-/** What a row is of, wherever it is. @param {Row | undefined} row */
+/** Identifies a row's run or group, independent of its position. @param {Row | undefined} row */
 const identity = (row) => (row === undefined ? "" : row.kind === "run" ? `run ${row.run.id}` : `group ${row.name}`);
 
-// The cursor is at a run or a group, not at a place: it goes along if runs come, go, or are sorted in another way.
+// The cursor belongs to a run or a group: it moves with it when runs come, go, or are sorted differently.
 let held = "";
 on([cursor], (at) => {
   held = identity(rows.peek()[at]);
@@ -98,7 +97,7 @@ export function shownAs(key, value) {
   if (key === "duration") return duration(value);
   if (key === "started" || key === "last_event") return time(value).slice(0, 16);
   if (key === "step" || key === "events") return count(value);
-  if (key === "bytes") return size(value);
+  if (key === "bytes") return sized(value);
   if (metricOf(key)) return Number.isNaN(value) ? "" : number(value, 4, false);
   return cell(value);
 }
@@ -148,7 +147,7 @@ export function RunsTable() {
   const list = rows.value;
   const keys = shownColumns.value;
   const { top, left, height, width } = scrolled.value;
-  // A long name gives way to the columns up to the curve, so that none of them is cut at the divider.
+  // Long names are shortened, so that the columns up to the curve fit left of the divider.
   const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
   const room = wide.value ? 420 : first && width - first >= 148 ? width - first : width * 0.52;
   const nameWidth = Math.round(Math.max(148, Math.min(longest.value * 7.6 + (group.value ? 92 : 76), room)));
@@ -159,7 +158,7 @@ export function RunsTable() {
     return at;
   });
   const total = Math.max(x, width);
-  // A margin of rows above and below, so that a quick scroll does not show blank ones.
+  // Eight more rows above and below, so that quick scrolling shows no blank rows.
   const begin = Math.max(0, Math.floor(top / ROW) - 8);
   const end = Math.min(list.length, Math.ceil((top + height) / ROW) + 8);
   const seen = places.filter((each) => each.left + each.width > left && each.left < left + width + 50);
@@ -185,11 +184,13 @@ export function RunsTable() {
         )}
       </div>
       ${
-        /* By place, not by run: another order then changes texts, and makes no element. */ list.slice(begin, end).map(
-          (row, i) => html`<${TableRow}
+        /* Keys are positions, not runs: sorting then changes texts and creates no elements. */ list
+          .slice(begin, end)
+          .map(
+            (row, i) => html`<${TableRow}
             key=${begin + i} row=${row} index=${begin + i} places=${seen} nameWidth=${nameWidth} total=${total}
           />`,
-        )
+          )
       }
     </div>
     ${!list.length && html`<div class="table-empty"><${Nothing} /></div>`}
@@ -205,8 +206,8 @@ function Nothing() {
     return html`<${Empty} title="No runs yet">
       Waiting for event files${server.value?.title ? ` in ${server.value.title}` : ""}.
     <//>`;
-  return html`<${Empty} title="No run fits the filter">
-    ${count(runs.value.length)} runs are filtered out.${" "}
+  return html`<${Empty} title="No run matches the filter">
+    ${count(runs.value.length)} runs are hidden.${" "}
     <button type="button" class="link" onClick=${() => (filter.value = "")}>Clear the filter</button>
   <//>`;
 }
@@ -215,11 +216,11 @@ function Nothing() {
 function Head({ id, label, style, sticky = false }) {
   const key = sort.value.replace(/^-/, "");
   const down = sort.value.startsWith("-");
-  const mine = key === id;
+  const isSorted = key === id;
   const click = () => {
     if (id === "spark") return;
-    // Numbers are asked for smallest first, unless they already are.
-    sort.value = mine ? (down ? id : `-${id}`) : id;
+    // The first click sorts ascending, the next one descending.
+    sort.value = isSorted ? (down ? id : `-${id}`) : id;
   };
   const words =
     id.startsWith("hparam.") &&
@@ -227,14 +228,14 @@ function Head({ id, label, style, sticky = false }) {
   const text = id === "name" || words ? "" : "num";
   return html`<div
     role="columnheader" class=${`cell ${sticky ? "name" : ""} ${text}`} style=${style}
-    aria-sort=${mine ? (down ? "descending" : "ascending") : "none"}
+    aria-sort=${isSorted ? (down ? "descending" : "ascending") : "none"}
   >
     <button
       type="button" tabindex="-1" class="head-button" title=${id === "spark" ? label : `Sort by ${label}`}
       onClick=${click}
     >
       <span class="head-label">${label}</span>
-      ${mine && html`<span class="head-arrow" aria-hidden="true">${down ? "↓" : "↑"}</span>`}
+      ${isSorted && html`<span class="head-arrow" aria-hidden="true">${down ? "↓" : "↑"}</span>`}
     </button>
   </div>`;
 }
@@ -266,7 +267,7 @@ function TableRow({ row, index, places, nameWidth, total }) {
         <span class="box" style=${on ? { background: tint, borderColor: tint } : { borderColor: tint }}></span>
       </button>
       <span class=${`state ${run.state ?? ""}`} title=${run.state ?? "not read yet"}>
-        ${GLYPHS[run.state] ?? "·"}
+        ${STATES[run.state] ?? UNREAD}
         <span class="sr">${run.state}</span>
       </span>
       <span class="run-name" title=${run.name}>
@@ -307,7 +308,7 @@ function Cell({ run, at, tint }) {
   </div>`;
 }
 
-/** A group: its colour, how many runs, and the mean of each number. @param {any} props */
+/** The row of a group: its colour, its number of runs, and the mean of each column. @param {any} props */
 function GroupRow({ row, index, places, nameWidth, style }) {
   const { name, ids, open } = row;
   const on = ids.filter((/** @type {Run} */ run) => shownSet.value.has(run.id)).length;
@@ -361,7 +362,7 @@ function GroupRow({ row, index, places, nameWidth, style }) {
   </div>`;
 }
 
-/** Move the cursor, and keep it on the screen. @param {number} by */
+/** Move the cursor and scroll it into view. @param {number} by */
 export function moveCursor(by) {
   const last = rows.value.length - 1;
   if (last < 0) return;
@@ -376,7 +377,7 @@ export function moveCursor(by) {
   hotGroup.value = row.kind === "group" ? row.name : null;
 }
 
-/** Do something to what the cursor is at. @param {"toggle" | "solo" | "pin" | "fold"} what */
+/** Apply an action to the run or group at the cursor. @param {"toggle" | "solo" | "pin" | "fold"} what */
 export function atCursor(what) {
   const row = rows.value[cursor.value];
   if (!row) return;

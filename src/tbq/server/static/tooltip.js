@@ -1,4 +1,4 @@
-// The values under the crosshair: at most eight runs, exact as soon as the server has answered.
+// The values under the crosshair, of at most eight runs; exact once the server has answered.
 
 import { html, useEffect, useLayoutEffect, useState } from "./ui.js";
 import { hover, fixed, readings, exact, MOST } from "./hover.js";
@@ -14,7 +14,7 @@ import { count, duration, numberTo, time } from "./format.js";
 /** @typedef {import("./hover.js").Reading} Reading */
 
 /**
- * How far apart two values are that are a pixel apart. @param {import("./chart/scale.js").Scale} scale
+ * The difference in value between two neighbouring pixels. @param {import("./chart/scale.js").Scale} scale
  * @param {number} pixel
  */
 const unitAt = (scale, pixel) => Math.abs(toValue(scale, pixel + 0.5) - toValue(scale, pixel - 0.5));
@@ -29,7 +29,7 @@ function xText(x, kind, unit) {
 }
 
 /**
- * What the line shows there: the smoothed value if it is smoothed. @param {Reading} each
+ * The value of the drawn line: smoothed if it is smoothed. @param {Reading} each
  * @param {Point | undefined} point
  */
 function drawn(each, point) {
@@ -51,7 +51,7 @@ export function Tooltip({ chart, tag }) {
     .sort((a, b) => a - b);
   const best = list.find((each) => each.nearest);
   const by = smooth.value;
-  // Exact values are asked for at the nearest column, not at each pixel of the way.
+  // Requests exact values per column, not per pixel that the mouse crosses.
   const asked =
     best && ids.length && report === null
       ? JSON.stringify({ tag, runs: ids.join(","), x: best.at, axis: axis.value, smooth: by || "" })
@@ -76,7 +76,7 @@ export function Tooltip({ chart, tag }) {
   const pointOf = (/** @type {Reading} */ each) => (each.series.id === null ? undefined : sure?.get(each.series.id));
   const rows = list.map((each) => ({ each, point: pointOf(each), value: drawn(each, pointOf(each)) }));
   if (sure) rows.sort((a, b) => b.value - a.value);
-  // Marks are on the line, at the points whose values are shown.
+  // Dots mark the points whose values the tooltip shows.
   const marks = rows.map(({ each, point, value }) => ({
     x: point?.x ?? each.at,
     y: value,
@@ -88,11 +88,11 @@ export function Tooltip({ chart, tag }) {
   const right = at.px > chart.width / 2;
   const style = { [right ? "right" : "left"]: `${right ? chart.width - at.px + 14 : at.px + 14}px` };
   const steps = new Set(rows.flatMap(({ point }) => (point ? [point.step] : [])));
-  const there = best && pointOf(best);
+  const nearestPoint = best && pointOf(best);
   const head =
-    there && axis.value === "step"
-      ? `step ${count(there.step)}`
-      : xText(there?.x ?? best?.at ?? at.x, axis.value, unitAt(chart.layout.xs, at.px));
+    nearestPoint && axis.value === "step"
+      ? `step ${count(nearestPoint.step)}`
+      : xText(nearestPoint?.x ?? best?.at ?? at.x, axis.value, unitAt(chart.layout.xs, at.px));
   const text = (/** @type {number} */ value, /** @type {number} */ y) => numberTo(value, unitAt(chart.layout.ys, y));
   const raw = by > 0 && rows.some(({ each }) => each.series.group === null);
   return html`<div class="tooltip" style=${style} role="status">

@@ -1,4 +1,4 @@
-// Shapes that several modules speak of; nothing runs here.
+// Types that several modules share.
 
 /** @template T @typedef {{ value: T, peek(): T }} Signal */
 
@@ -9,8 +9,8 @@
  * }} Run */
 
 /**
- * What the server says of a tag; what its name means is there for scalars. @typedef {{ tag: string, kinds:
- * Record<string, number>, rows: number, display_name?: string, description?: string, role?: "loss" | "score" |
+ * A tag as the server lists it; scalars also have what the name means (role, split, better). @typedef {{ tag: string,
+ * kinds: Record<string, number>, rows: number, display_name?: string, description?: string, role?: "loss" | "score" |
  * "setting" | "other", split?: "evaluation" | "training" | "", better?: "lower" | "higher" | null, }} Tag
  */
 

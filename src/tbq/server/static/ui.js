@@ -1,4 +1,4 @@
-// What every component imports: Preact, htm and signals under one roof, with their types.
+// Preact, htm and signals with their types, as every component imports them.
 
 import * as preact from "./vendor/preact.js";
 import * as hooks from "./vendor/hooks.js";
@@ -15,7 +15,7 @@ const s = /** @type {any} */ (signals);
 export const h = p.h;
 /** @type {(node: any, root: Element) => void} */
 export const render = p.render;
-/** A template that makes elements, never markup: text from the log is always text.
+/** A template that creates elements, never markup: text of the log stays text.
  * @type {(parts: TemplateStringsArray, ...values: any[]) => any} */
 export const html = /** @type {any} */ (htm).bind(p.h);
 

@@ -16,10 +16,10 @@ import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
  */
 
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
-const STROKED = 40000; // columns that a canvas strokes in a frame; above it they are written into an image
+const STROKED = 40000; // columns that a canvas can stroke within a frame; charts with more are rasterised
 
 /**
- * Where everything is. @param {Picture} p @param {CanvasRenderingContext2D} context
+ * The layout of the chart. @param {Picture} p @param {CanvasRenderingContext2D} context
  * @returns {Layout & { xt: any[], yt: any[] }}
  */
 export function layout(p, context) {
@@ -46,7 +46,7 @@ export function paint(canvas, p) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = p.ink.ground;
-  context.fillRect(0, 0, p.width + 1, p.height + 1); // a part of a pixel at the edge would stay black
+  context.fillRect(0, 0, p.width + 1, p.height + 1); // otherwise a fraction of a pixel at the edge stays black
   const l = layout(p, context);
   grid(context, p, l);
   const columns = p.series.reduce((sum, each) => sum + each.x.length, 0);
@@ -140,10 +140,10 @@ export function trace(context, { x, first, last, min, max }, toX, toY) {
  */
 function fill(context, x, lower, upper, toX, toY) {
   context.beginPath();
-  const there = [];
-  for (let k = 0; k < x.length; k++) if (!Number.isNaN(lower[k]) && !Number.isNaN(upper[k])) there.push(k);
-  for (const k of there) context.lineTo(toX(x[k]), toY(upper[k]));
-  for (const k of there.reverse()) context.lineTo(toX(x[k]), toY(lower[k]));
+  const columns = [];
+  for (let k = 0; k < x.length; k++) if (!Number.isNaN(lower[k]) && !Number.isNaN(upper[k])) columns.push(k);
+  for (const k of columns) context.lineTo(toX(x[k]), toY(upper[k]));
+  for (const k of columns.reverse()) context.lineTo(toX(x[k]), toY(lower[k]));
   context.fill();
 }
 
@@ -179,14 +179,14 @@ function rastered(context, p, l) {
   const scaleY = { ...l.ys, from: l.ys.from * ratio - y0, to: l.ys.to * ratio - y0 };
   const toY = toPixels(scaleY);
   /** @type {Map<any, Float64Array>} */
-  const placed = new Map(); // most series share their columns
+  const pixelsByX = new Map(); // most series share their columns
   const pixelsOf = (/** @type {Series} */ { x }) => {
-    const pixels = placed.get(x) ?? Float64Array.from(x, toX);
-    placed.set(x, pixels);
+    const pixels = pixelsByX.get(x) ?? Float64Array.from(x, toX);
+    pixelsByX.set(x, pixels);
     return pixels;
   };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
-  // The last series is in front, and what is in front is drawn first; lines are in front of bands.
+  // Front to back: the last series first, and lines before bands.
   for (let i = p.series.length - 1; i >= 0; i--)
     line(r, p.series[i], pixelsOf(p.series[i]), scaleY, rgb(p.colour(p.series[i])), half, 1);
   for (let i = p.series.length - 1; i >= 0; i--) {
@@ -199,7 +199,7 @@ function rastered(context, p, l) {
   context.putImageData(image, x0, y0);
 }
 
-/** The ground and the grid, row by row: reading them back from the canvas would take longer than the curves.
+/** The colour of each row of background and grid; reading them from the canvas would take longer than the curves.
  * @param {number} high @param {Picture} p @param {any} l @param {number} y0 */
 function groundOf(high, p, l, y0) {
   const word = (/** @type {[number, number, number]} */ [red, green, blue]) =>
@@ -216,8 +216,8 @@ function groundOf(high, p, l, y0) {
 }
 
 /**
- * Where NaN begins, and where a session took over. @param {CanvasRenderingContext2D} context @param {Picture} p
- * @param {Layout} l
+ * Marks where NaN begins, and where a later session took over. @param {CanvasRenderingContext2D} context
+ * @param {Picture} p @param {Layout} l
  */
 function marks(context, p, l) {
   const toX = toPixels(l.xs);

@@ -1,13 +1,13 @@
-// Many curves at once: each is written pixel column by pixel column into an image, which takes milliseconds for a
-// thousand where strokes of a canvas take seconds. What is in front is written first, so that what it hides costs a
-// comparison: of a thousand curves most are hidden. The ends of a stretch cover a part of their pixel.
+// Draws many curves into an image, pixel column by pixel column: a thousand take milliseconds, where canvas strokes
+// take seconds. Front curves are drawn first, so that each hidden pixel costs one comparison; of a thousand curves
+// most are hidden. The ends of a vertical stretch cover their pixels in part.
 
 import { hasSlope, toPixels } from "./scale.js";
 
 /**
- * Pixels are kept column by column, premultiplied; `from` and `to` are rows of each column that are known to be
- * opaque. @typedef {{ width: number, height: number, pixels: Uint32Array, from: Int32Array, to: Int32Array, left:
- * number, right: number }} Raster
+ * Pixels are stored by column, premultiplied. The rows `from` to `to` of each column are opaque. @typedef {{ width:
+ * number, height: number, pixels: Uint32Array, from: Int32Array, to: Int32Array, left: number, right: number }}
+ * Raster
  */
 
 /** An empty image of columns. @param {number} width @param {number} height @returns {Raster} */
@@ -24,7 +24,7 @@ export function emptyRaster(width, height) {
 }
 
 /**
- * Columns into the rows of an image, with the ground under them. @param {Raster} r @param {ImageData} image
+ * Copies the columns into the rows of an image, over the background. @param {Raster} r @param {ImageData} image
  * @param {Uint32Array} ground the colour of each row
  */
 export function intoImage({ width, height, pixels }, image, ground) {
@@ -48,7 +48,7 @@ export function intoImage({ width, height, pixels }, image, ground) {
 }
 
 /**
- * Put a colour under what is in a pixel. Everything is rounded down, so that no part is ever above the opacity.
+ * Blends a colour under the content of a pixel. All parts are rounded down, so that none exceeds the opacity.
  * @param {Uint32Array} pixels @param {number} at @param {number} red @param {number} green @param {number} blue
  * @param {number} share
  */
@@ -112,7 +112,7 @@ function span(r, column, high, low, red, green, blue, alpha) {
  * @param {number} half half the line's width, in pixels @param {number} alpha
  */
 export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, green, blue], half, alpha) {
-  // A scale that is linear is written out here: a call for each of a million values is a fifth of the time.
+  // A linear scale is inlined here: calling a function per value takes a fifth of the time.
   const toY = toPixels(scaleY);
   const slopeY = (scaleY.to - scaleY.from) / (scaleY.high - scaleY.low);
   const log = scaleY.log || !hasSlope(slopeY);
@@ -126,7 +126,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
     const fy = log ? toY(first[k]) : fromY + (first[k] - lowY) * slopeY;
     const column = px | 0;
     if (!Number.isNaN(beforeX) && column - (beforeX | 0) > 1) {
-      // Columns between two points: the straight line's part in each.
+      // The straight line through the columns between two points.
       const slope = (fy - beforeY) / (px - beforeX);
       const begin = Math.max((beforeX | 0) + 1, r.left);
       const end = Math.min(column - 1, r.right - 1);
@@ -135,7 +135,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
         const a = beforeY + (c - beforeX) * slope;
         const b = a + slope;
         const middle = (a + b) / 2;
-        // A steep line covers what it rises in the column; a flat one its own width.
+        // In each column, a steep line covers its rise, and a flat one its width.
         const reach = Math.max(pad, Math.abs(slope) / 2 + half * 0.3);
         span(r, c, middle - reach, middle + reach, red, green, blue, alpha);
       }
@@ -147,7 +147,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
       low = log ? toY(min[k]) : fromY + (min[k] - lowY) * slopeY;
     }
     if (!Number.isNaN(beforeX) && column - (beforeX | 0) <= 1) {
-      // The step from the column before is drawn in this one, halfway, so that the curve is closed.
+      // This column draws half of the step from the previous one, so that the curve has no gap.
       const joint = (beforeY + fy) / 2;
       if (joint < high) high = joint;
       if (joint > low) low = joint;
@@ -196,6 +196,6 @@ export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
 
 /** @param {string} colour #rrggbb @returns {[number, number, number]} */
 export function rgb(colour) {
-  const whole = parseInt(colour.slice(1), 16);
-  return [(whole >> 16) & 255, (whole >> 8) & 255, whole & 255];
+  const code = parseInt(colour.slice(1), 16);
+  return [(code >> 16) & 255, (code >> 8) & 255, code & 255];
 }

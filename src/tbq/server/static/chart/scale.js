@@ -16,8 +16,8 @@ export function scale(low, high, log, from, to) {
 }
 
 /**
- * Whether pixels are a multiple of values: the span of two finite numbers may be infinite, and the smallest have no
- * inverse. @param {number} slope pixels per value
+ * Whether one factor converts values to pixels: the span of two finite numbers may be infinite, and the smallest
+ * numbers have no inverse. @param {number} slope pixels per value
  */
 export const hasSlope = (slope) => Number.isFinite(slope) && slope !== 0;
 
@@ -44,15 +44,15 @@ export function toValue({ low, high, log, from, to }, pixel) {
 
 /** @typedef {{ at: number, label: string }} Tick */
 
-/** Ticks for a scale; a logarithmic one has minor ticks without a label.
+/** The ticks of a scale; minor ticks of a logarithmic scale have no label.
  * @param {Scale} s @param {number} most @param {string} kind @returns {Tick[]} */
 export function ticks(s, most, kind) {
   if (s.log) {
     const list = logTicks(s, most);
-    // Less than a digit of a decade: its ticks are even.
+    // Within one digit of a decade, ticks are evenly spaced.
     if (list.filter((each) => each.label).length > 1 || s.high / s.low > 10) return list;
   }
-  // Ticks closer than neighbouring floats would all be the same.
+  // Ticks closer than neighbouring floats would be equal.
   const rough = Math.max(s.high / most - s.low / most, Math.max(Math.abs(s.low), Math.abs(s.high)) * 4e-16);
   const steps = kind === "relative" || kind === "wall" ? clockStep(rough) : niceStep(rough);
   const offset = kind === "wall" ? new Date(s.low * 1000).getTimezoneOffset() * 60 : 0;
@@ -86,8 +86,8 @@ function clockStep(rough) {
 }
 
 /**
- * A tick in as few letters as tell it from its neighbours. @param {number} at @param {number} step between two ticks
- * @param {string} kind
+ * The shortest text that distinguishes a tick from its neighbours. @param {number} at
+ * @param {number} step between two ticks @param {string} kind
  */
 export function label(at, step, kind) {
   const decimals = Math.min(Math.max(-Math.floor(Math.log10(step) + 1e-9), 0), 20);
@@ -101,9 +101,9 @@ export function label(at, step, kind) {
   return number(at, Math.max(digits, 3));
 }
 
-/** A duration down to the unit that the ticks differ in. @param {number} at @param {number} step */
+/** A duration down to the unit in which the ticks differ. @param {number} at @param {number} step */
 function since(at, step) {
-  let whole = Math.round(Math.abs(at));
+  let seconds = Math.round(Math.abs(at));
   const parts = [];
   for (const [size, letter] of /** @type {const} */ ([
     [86400, "d"],
@@ -111,14 +111,14 @@ function since(at, step) {
     [60, "m"],
     [1, "s"],
   ])) {
-    const n = Math.floor(whole / size);
-    whole -= n * size;
+    const n = Math.floor(seconds / size);
+    seconds -= n * size;
     if (n && (size * 60 > step || !parts.length)) parts.push(`${n}${letter}`);
   }
   return `${at < 0 ? "-" : ""}${parts.join(" ") || "0s"}`;
 }
 
-/** A time of the day, or a day. @param {number} at @param {number} step @param {number} decimals of seconds */
+/** A time of day, or a date. @param {number} at @param {number} step @param {number} decimals of seconds */
 function clock(at, step, decimals) {
   const date = new Date(at * 1000);
   const pad = (/** @type {number | string} */ n, /** @type {number} */ width = 2) => String(n).padStart(width, "0");

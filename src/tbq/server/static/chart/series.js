@@ -1,4 +1,4 @@
-// A frame of curves from the server as series that can be drawn, and what their values span.
+// Turns a frame of curves from the server into series to draw, and finds the range of their values.
 
 /** @typedef {import("../types.js").Series} Series */
 /** @typedef {import("../types.js").Curves} Curves */
@@ -12,7 +12,7 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
   // The distance between two finite numbers may be infinite.
   const space = high - low < Infinity ? (high - low) / width : high / width - low / width;
   const log = logX && low > 0;
-  // All series have the same columns, so one array of x serves them all.
+  // All series have the same columns, and share one array of x.
   const x = new Float64Array(width);
   for (let k = 0; k < width; k++) x[k] = log ? low * (high / low) ** ((k + 0.5) / width) : low + (k + 0.5) * space;
   /** @type {Series[]} */
@@ -91,12 +91,12 @@ export function extent({ series }, low, high, trim, log) {
 }
 
 /**
- * Series share their columns: what was searched last is most often what is asked next.
+ * The last search: series share their columns, so the next search is usually the same.
  * @type {{ all: any, x: number, at: number }}
  */
-let found = { all: null, x: NaN, at: 0 };
+let lastSearch = { all: null, x: NaN, at: 0 };
 
-/** The first column at x or after it, else the last. @param {ArrayLike<number>} all @param {number} x */
+/** The first column at or after x, or the last column. @param {ArrayLike<number>} all @param {number} x */
 function search(all, x) {
   let low = 0;
   let high = all.length - 1;
@@ -111,9 +111,9 @@ function search(all, x) {
 /** The column of a series nearest to x, or -1. @param {Series} series @param {number} x */
 export function nearest({ x: all, last }, x) {
   if (!all.length) return -1;
-  if (found.all !== all || found.x !== x) found = { all, x, at: search(all, x) };
-  const low = found.at;
-  // Columns without a point are NaN: look both ways for the next that has one.
+  if (lastSearch.all !== all || lastSearch.x !== x) lastSearch = { all, x, at: search(all, x) };
+  const low = lastSearch.at;
+  // Columns without a point are NaN: search in both directions for the nearest column with one.
   let before = low > 0 && Math.abs(all[low - 1] - x) <= Math.abs(all[low] - x) ? low - 1 : low;
   let after = before + 1;
   for (let tries = 0; tries < all.length; tries++) {
@@ -125,7 +125,7 @@ export function nearest({ x: all, last }, x) {
   return -1;
 }
 
-/** Curves with the points just outside of them, so that lines go on to the edge of a zoomed chart.
+/** Adds the neighbouring points outside the range, so that lines continue to the edge of a zoomed chart.
  * @param {Curves} curves @param {Curves} whole the same curves over their full length @returns {Curves} */
 export function withEdges(curves, whole) {
   const all = new Map(whole.series.map((each) => [each.key, each]));
@@ -138,11 +138,11 @@ export function withEdges(curves, whole) {
     if (before < 0 && after < 0) return each;
     const joined = (/** @type {any} */ inner, /** @type {any} */ outer) => {
       if (!inner || !outer) return inner;
-      const made = new Float64Array(inner.length + (before >= 0 ? 1 : 0) + (after >= 0 ? 1 : 0));
-      made.set(inner, before >= 0 ? 1 : 0);
-      if (before >= 0) made[0] = outer[before];
-      if (after >= 0) made[made.length - 1] = outer[after];
-      return made;
+      const extended = new Float64Array(inner.length + (before >= 0 ? 1 : 0) + (after >= 0 ? 1 : 0));
+      extended.set(inner, before >= 0 ? 1 : 0);
+      if (before >= 0) extended[0] = outer[before];
+      if (after >= 0) extended[extended.length - 1] = outer[after];
+      return extended;
     };
     const f = (/** @type {"first" | "last" | "min" | "max" | "rawMin" | "rawMax" | "lower" | "upper"} */ name) =>
       joined(each[name], other[name]);
@@ -163,7 +163,7 @@ export function withEdges(curves, whole) {
 }
 
 /**
- * The column nearest to an end of the range, outside of it, that has a point. @param {Series} series
+ * The column with a point that is nearest to an end of the range, outside it. @param {Series} series
  * @param {number} at @param {number} way
  */
 function beside({ x, last }, at, way) {

@@ -10,10 +10,10 @@ const MOST_NAMES = 12;
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {string} text */
 function node(name, attributes, text = "") {
-  const made = document.createElementNS(NAMESPACE, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  if (text) made.textContent = text;
-  return made;
+  const element = document.createElementNS(NAMESPACE, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  if (text) element.textContent = text;
+  return element;
 }
 
 /** @param {number} value */

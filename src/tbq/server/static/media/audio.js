@@ -1,4 +1,4 @@
-// Audio: a player with the waveform behind it.
+// Audio: a player with its waveform.
 
 import { html, useEffect, useRef } from "../ui.js";
 import { link } from "../api.js";

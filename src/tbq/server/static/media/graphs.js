@@ -1,4 +1,4 @@
-// A graph as a tree that is unfolded level by level, with how many nodes are below each name.
+// A graph as a tree that unfolds level by level, with the number of nodes below each name.
 
 import { html, useState } from "../ui.js";
 import { useAsk } from "../ask.js";

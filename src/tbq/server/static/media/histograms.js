@@ -1,4 +1,4 @@
-// Histograms over steps: as ridges, one above another, or as a heat map with quantiles.
+// Histograms over steps, as ridges or as a heat map with quantiles.
 
 import { html, signal, useEffect, useRef, useState } from "../ui.js";
 import { useAsk } from "../ask.js";
@@ -85,13 +85,13 @@ function Histogram({ tag, each }) {
 const LEFT = 44;
 
 /**
- * Steps in few letters, unless some of them would then read alike. @param {ArrayLike<number | string>} list
+ * Steps in compact form, unless some of them would then look the same. @param {ArrayLike<number | string>} list
  * @returns {string[]}
  */
 function stepNames(list) {
   const steps = stepsOf(Array.from(list));
   const short = steps.map((step) => compact(Number(step)));
-  // The first digits are those of all; the line above the picture has the whole number.
+  // All steps share their first digits; the line above the picture shows the full number.
   return new Set(short).size === short.length
     ? short
     : steps.map((step) => (count(step).length > 8 ? `…${count(step).slice(-6)}` : count(step)));
@@ -124,7 +124,7 @@ function ridges(canvas, { steps, names, edges, counts }, tint) {
   const [r, g, b] = rgb(tint);
   const yOf = (/** @type {number} */ row) =>
     steps.length > 1 ? 8 + lift + ((bottom - 8 - lift) * row) / (steps.length - 1) : bottom;
-  // The oldest step is at the back, as if the stack were seen from above.
+  // The oldest step is at the back.
   const every = Math.max(1, Math.ceil(steps.length / 60));
   for (let row = 0; row < steps.length; row++) {
     if (row % every && row !== steps.length - 1) continue;

@@ -1,4 +1,4 @@
-// Images: one card for each run at the slider's step, or all steps in a row; a click shows one large, two side by side.
+// Images: one card per run at the slider's step, or all steps in a row; a click enlarges one, or two side by side.
 
 import { html, signal, useRef, useEffect } from "../ui.js";
 import { link, report } from "../api.js";
@@ -100,7 +100,7 @@ function Large({ list }) {
   );
   if (!now) return null;
   const { tag } = now;
-  // Runs as they are now: one may have been written anew since it was opened.
+  // The current runs: one may have been rewritten since its image was opened.
   const picked = now.picked.map((each) => ({ ...each, run: list.find((run) => run.id === each.run.id) ?? each.run }));
   const change = (/** @type {number} */ which, /** @type {any} */ part) =>
     (opened.value = { ...now, picked: picked.map((each, i) => (i === which ? { ...each, ...part } : each)) });
@@ -165,14 +165,14 @@ function Large({ list }) {
           </div>
           <label class="slider wide">
             <${IconButton}
-              name="left" label="Step before" onClick=${() => change(which, { step: steps[Math.max(0, at - 1)] })}
+              name="left" label="Previous step" onClick=${() => change(which, { step: steps[Math.max(0, at - 1)] })}
             />
             <input
               type="range" min="0" max=${steps.length - 1} value=${at} aria-label="Step"
               onInput=${(/** @type {any} */ e) => change(which, { step: steps[Number(e.target.value)] })}
             />
             <${IconButton}
-              name="right" label="Step after"
+              name="right" label="Next step"
               onClick=${() => change(which, { step: steps[Math.min(steps.length - 1, at + 1)] })}
             />
             <output>step ${count(each.step)}</output>

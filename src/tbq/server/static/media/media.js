@@ -1,4 +1,4 @@
-// Everything that is not a scalar: one section for each tag of the chosen kind, one slider for all of them.
+// Everything that is not a scalar: one section per tag of the chosen kind, one slider for all of them.
 
 import { html, computed, signal, useEffect } from "../ui.js";
 import { tags, shown, byId, loaded, runs } from "../runs.js";
@@ -32,26 +32,26 @@ const KINDS = /** @type {[string, string, any][]} */ ([
 const STEPPED = new Set(["images", "audio", "texts", "pr_curves", "tensors", "meshes"]);
 
 /**
- * All steps that the shown sections have, ascending.
+ * The steps of the visible sections, by section.
  * @type {import("../types.js").Signal<Record<string, import("../steps.js").Step[]>>}
  */
 const stepsBy = signal({});
 const steps = computed(() => [...new Set(Object.values(stepsBy.value).flat())].sort(ascending));
 
 export function Media() {
-  const there = KINDS.map(([name, label, View]) => ({
+  const present = KINDS.map(([name, label, View]) => ({
     name,
     label,
     View,
     tags: tags.value.filter((tag) => tag.kinds[name]),
   })).filter((each) => each.tags.length);
-  const instead = there.some((each) => each.name === kind.value) ? "" : (there[0]?.name ?? "");
+  const instead = present.some((each) => each.name === kind.value) ? "" : (present[0]?.name ?? "");
   useEffect(() => {
     if (instead) kind.value = instead;
   }, [instead]);
   if (!loaded.value) return null;
   if (!runs.value.length) return html`<${Waiting} />`;
-  const now = there.find((each) => each.name === kind.value) ?? there[0];
+  const now = present.find((each) => each.name === kind.value) ?? present[0];
   if (!now)
     return html`<${Empty} title="No media in this log">
       Images, audio, texts, histograms, PR curves, tensors and graphs appear here as soon as a run logs one.
@@ -61,7 +61,7 @@ export function Media() {
   return html`<div class="media">
     <div class="media-bar">
       <div class="kinds" role="group" aria-label="Kind">
-        ${there.map(
+        ${present.map(
           (each) => html`<button
             type="button" key=${each.name} class="chip" aria-pressed=${each === now}
             onClick=${() => (kind.value = each.name)}
@@ -86,8 +86,8 @@ export function Media() {
       .map(
         (tag) => html`<${TagSection} key=${`${now.name} ${tag.tag}`} kind=${now.name} tag=${tag} View=${now.View} />`,
       )}
-    ${!list.length && html`<${Empty} title="No tag fits the search" />`}
-    ${list.length > 40 && html`<p class="dim">${count(list.length - 40)} more tags: search for them.</p>`}
+    ${!list.length && html`<${Empty} title="No tag matches the search" />`}
+    ${list.length > 40 && html`<p class="dim">${count(list.length - 40)} more tags. Search to see them.</p>`}
   </div>`;
 }
 
@@ -145,11 +145,11 @@ function TagSection({ kind: name, tag, View }) {
     </h2>
     ${tag.description && html`<p class="dim">${tag.description}</p>`}
     ${error && html`<p class="failed" role="status">${error}</p>`}
-    ${data && !list.length && html`<p class="dim">None of the shown runs has it.</p>`}
+    ${data && !list.length && html`<p class="dim">None of the shown runs has this tag.</p>`}
     ${most.length > 0 && html`<${View} tag=${tag.tag} list=${most} />`}
     ${
       list.length > most.length &&
-      html`<p class="dim">The first ${most.length} runs are shown. Filter the runs to see others.</p>`
+      html`<p class="dim">Only the first ${most.length} runs are shown. Filter the runs to see others.</p>`
     }
   </section>`;
 }

@@ -1,11 +1,11 @@
-// What the cards of all kinds share: which step they show, and whose they are.
+// Shared by the cards of all kinds of media: the step that they show, and the label of their run.
 
 import { html } from "../ui.js";
 import { colourOf } from "../runs.js";
 import { mediaStep } from "../state.js";
 
 /**
- * The place of the step that a run shows: the last one up to the slider's, else its first.
+ * The index of the step that a run shows: the last one up to the slider's, or else its first.
  * @param {import("../steps.js").Step[]} list
  */
 export function stepAt(list) {

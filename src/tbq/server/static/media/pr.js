@@ -40,11 +40,11 @@ export function PrCurves({ tag, list }) {
     const node = canvas.current;
     if (!node || !found.length) return;
     const series = found.map(({ id, columns }) => {
-      const there = [...columns.recall.keys()]
+      const order = [...columns.recall.keys()]
         .filter((i) => columns.precision[i] > 0 || columns.recall[i] > 0)
         .sort((a, b) => columns.recall[a] - columns.recall[b]);
-      const x = Float64Array.from(there, (i) => columns.recall[i]);
-      const y = Float64Array.from(there, (i) => columns.precision[i]);
+      const x = Float64Array.from(order, (i) => columns.recall[i]);
+      const y = Float64Array.from(order, (i) => columns.precision[i]);
       return /** @type {import("../types.js").Series} */ ({
         key: String(id),
         id,

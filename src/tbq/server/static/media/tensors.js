@@ -1,4 +1,4 @@
-// Tensors and meshes: what they are, their statistics and how their values spread.
+// Tensors and meshes: shape, type, statistics and distribution.
 
 import { html } from "../ui.js";
 import { useAsk } from "../ask.js";

@@ -1,4 +1,4 @@
-// Texts as markdown, as they are, or as what changed since the step before.
+// Texts as markdown, as plain text, or as changes since the previous step.
 
 import { html, signal } from "../ui.js";
 import { link, report } from "../api.js";
@@ -70,13 +70,13 @@ function Text({ tag, each }) {
               </pre>`
       }
     </div>
-    ${lines > MOST && html`<p class="dim">The first ${count(MOST)} lines are compared, of ${count(lines)}.</p>`}
+    ${lines > MOST && html`<p class="dim">The first ${count(MOST)} of ${count(lines)} lines are compared.</p>`}
     ${
       now.data?.cut &&
       html`<p class="dim">
         The first ${count([...text].length)} of ${count(now.data.length)} characters are shown. ${
           report === null &&
-          html`<a href=${link("text", { run: each.id, tag, step, whole: 1 })} download>Download the whole text</a>`
+          html`<a href=${link("text", { run: each.id, tag, step, whole: 1 })} download>Download the full text</a>`
         }
       </p>`
     }

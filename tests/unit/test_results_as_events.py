@@ -1,4 +1,4 @@
-"""Files of metrics opened like a logdir, where they are named themselves."""
+"""Metrics files that are named explicitly are opened like a logdir."""
 
 from __future__ import annotations
 

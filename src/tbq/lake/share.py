@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tbq.lake.datafiles import DataFile, write_files
-from tbq.lake.decoded import Decoded, LakeSelection, decode_runs
+from tbq.lake.decoded import Decoded
 from tbq.schema import SERIES
 from tbq.source.files import bytes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.lake.place import Place
+    from tbq.lake.location import Location
     from tbq.problems import Problem
-    from tbq.progress import Progress
     from tbq.source import Run
-    from tbq.source.inflate import Unpacked
 
 #: A share has at most this many bytes of event files, and at most this many runs.
 SHARE_BYTES = 1 << 28
@@ -37,7 +35,7 @@ class Written:
     rows: int = 0
 
     @classmethod
-    def of(cls, place: Place, decoded: Decoded) -> Written:
+    def of(cls, place: Location, decoded: Decoded) -> Written:
         """Write the rows that were decoded."""
         out = cls(states=decoded.states, unread=decoded.unread, kept=decoded.kept, rows=decoded.rows)
         for kind in decoded.tables:
@@ -66,18 +64,6 @@ class Written:
             out.rows += part.rows
         out.overviews = {kind: pa.concat_tables(each).unify_dictionaries() for kind, each in tables.items()}
         return out
-
-
-def work(
-    place: Place,
-    runs: Sequence[Run],
-    selected: LakeSelection,
-    unpacked: Unpacked,
-    progress: Progress | None = None,
-    had: Mapping[str, Collection[str]] | None = None,
-) -> Written:
-    """Decode runs from their start, and write their rows. `had` is as in `decode_runs`."""
-    return Written.of(place, decode_runs(runs, selected, unpacked, progress, had))
 
 
 def shares(

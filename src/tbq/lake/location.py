@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from tbq.errors import OutputError, SourceError, UsageError
+from tbq.export.target import output
 from tbq.storage import Storage
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # What a URL changes: escapes, which are decoded; control characters, which are dropped; lone surrogates.
 _MEANT_OTHERWISE = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f\ud800-\udfff]")
 _WAIT = 0.05  # seconds between two attempts to take the lock
+_AGAIN = "the lake is as it was; run tbq sync again once there is room and permission"
 
 
 class Entry(NamedTuple):
@@ -30,7 +32,7 @@ class Entry(NamedTuple):
     modified: float
 
 
-class Place(ABC):
+class Location(ABC):
     """The storage operations that a lake needs. Keys are relative to `url`, with `/` between their parts."""
 
     #: the address of the lake, in deltalake's form
@@ -58,7 +60,7 @@ class Place(ABC):
 
     @abstractmethod
     def write(self, key: str) -> contextlib.AbstractContextManager[IO[bytes]]:
-        """A new file to write to. A partial file may remain: only a commit makes it part of a table."""
+        """A new file to write to; it gets its name once all of it is written."""
 
     @abstractmethod
     def size(self, key: str) -> int:
@@ -82,7 +84,7 @@ class Place(ABC):
         yield
 
 
-class Local(Place):
+class Local(Location):
     """A folder on this machine."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -111,41 +113,23 @@ class Local(Place):
         return pa.OSFile(self._path(key))
 
     def create(self, key: str, data: bytes) -> bool:
-        path = self.folder / key
-        beside = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-        with self._writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with beside.open("xb") as file:
-                    file.write(data)
-                    _settle(file)
-                try:
-                    os.link(beside, path)  # unlike a rename, this fails if the name is taken
-                except FileExistsError:
-                    return False
-                except OSError:  # a file system without links
-                    try:
-                        with path.open("xb") as file:
-                            file.write(data)
-                            _settle(file)
-                    except FileExistsError:
-                        return False
-            finally:
-                beside.unlink(missing_ok=True)
+        try:
+            with self.write(key) as file:
+                file.write(data)
+        except OutputError as failure:
+            if failure.code != "exists":
+                raise
+            return False
         return True
 
     @contextlib.contextmanager
     def write(self, key: str) -> Iterator[IO[bytes]]:
-        path = self.folder / key
-        with self._writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with path.open("xb") as file:
-                    yield file
-                    _settle(file)
-            except BaseException:
-                path.unlink(missing_ok=True)
-                raise
+        try:
+            with output(self._path(key), sync=True) as file:
+                yield file
+        except OutputError as failure:
+            failure.hint = _AGAIN
+            raise
 
     def size(self, key: str) -> int:
         return (self.folder / key).stat().st_size
@@ -176,9 +160,12 @@ class Local(Place):
         from tbq.scratch import take_lock
 
         path = self.folder / "_tbq" / "lock"
-        with self._writing(path):
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as failure:
+            what = f"cannot be written: {_reason(failure)}"
+            raise OutputError(what, path=path, hint=_AGAIN, code="lake") from failure
         try:
             while take_lock(descriptor) == "taken":
                 time.sleep(_WAIT)
@@ -188,18 +175,6 @@ class Local(Place):
 
     def _path(self, key: str) -> str:
         return f"{self.url}/{key}"
-
-    @contextlib.contextmanager
-    def _writing(self, path: Path) -> Iterator[None]:
-        try:
-            yield
-        except OSError as failure:
-            raise OutputError(
-                f"cannot be written: {_reason(failure)}",
-                path=path,
-                hint="the lake is unchanged; free some space or fix the permissions, then run tbq sync again",
-                code="lake",
-            ) from failure
 
 
 def in_arrow(data: bytes) -> pa.BufferReader:
@@ -215,7 +190,7 @@ def in_arrow(data: bytes) -> pa.BufferReader:
     return pa.BufferReader(memory)
 
 
-def place_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Place:
+def location_of(lake: str | os.PathLike[str], storage: Storage | None = None) -> Location:
     """The place that a path or a URL names."""
     from tbq.source.urls import is_remote, local_path
 
@@ -257,12 +232,6 @@ def _unreachable(path: str, without: str) -> UsageError:
         path=path,
         hint=f"name a folder without {without}",
     )
-
-
-def _settle(file: IO[bytes]) -> None:
-    """Flush the bytes to disk before anything refers to them."""
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _reason(failure: OSError) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 from tbq.errors import SourceError
 from tbq.lake.layout import read_config
-from tbq.lake.place import Place, place_of
+from tbq.lake.location import Location, location_of
 from tbq.logdir import LogDir
 from tbq.storage import Storage
 
@@ -21,16 +21,16 @@ def open(lake: str | os.PathLike[str], *, storage: Storage | None = None) -> Log
     >>> tbq.lake.open("lake").scalars(tag="val/loss").shape
     (80, 5)
     """
-    place = place_of(lake, storage)
+    place = location_of(lake, storage)
     if read_config(place) is None:
         raise SourceError(
             "is not a lake", path=place.url, hint="tbq sync LOGDIR LAKE creates one", code="lake"
         )
-    return open_place(place)
+    return open_location(place)
 
 
-def open_place(place: Place) -> LogDir:
+def open_location(place: Location) -> LogDir:
     """Open the lake at this place, which must have one."""
     from tbq.lake.reader import LakeReader
 
-    return LogDir(LakeReader(place), partial(open_place, place))
+    return LogDir(LakeReader(place), partial(open_location, place))

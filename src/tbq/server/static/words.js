@@ -1,0 +1,27 @@
+// The lists of what can be chosen and shown: tabs, bands, states of runs, severities of findings. Python has the same
+// states, shapes and bands; tests/fixtures/rules/words.json tests both.
+
+/** Tabs by their order; their place is their key. @type {readonly [string, string][]} */
+export const TABS = [
+  ["curves", "Curves"],
+  ["media", "Media"],
+  ["hparams", "Hparams"],
+  ["sql", "SQL"],
+  ["health", "Health"],
+];
+
+/** What is drawn around the mean of a group; none draws each run. @type {Record<string, string>} */
+export const BANDS = {
+  std: "Mean ± standard deviation",
+  sem: "Mean ± standard error",
+  ci95: "Mean with its 95 % confidence interval",
+  minmax: "Mean, minimum to maximum",
+  none: "Each run in its group’s colour",
+};
+
+/** The shape of each state of a run. @type {Record<string, string>} */
+export const STATES = { running: "●", stalled: "◐", finished: "○", failed: "✕" };
+export const UNREAD = "·"; // the shape of a run that the server has not read yet
+
+/** Severities of findings, worst first: shape and noun. @type {Record<string, [string, string]>} */
+export const SEVERITIES = { error: ["✕", "error"], warning: ["▲", "warning"], info: ["●", "note"] };
