@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from tbq.server.cache import Cache
+from tbq.server.cache import AnswerCache
 
 
 def test_the_value_used_longest_ago_goes_first() -> None:
-    cache = Cache()
+    cache = AnswerCache()
     made: list[str] = []
 
     def value(key: str) -> str:
@@ -22,7 +22,7 @@ def test_the_value_used_longest_ago_goes_first() -> None:
 
 
 def test_a_value_that_is_being_made_blocks_no_other() -> None:
-    cache = Cache()
+    cache = AnswerCache()
     began, go_on = threading.Event(), threading.Event()
 
     def slow() -> int:

@@ -15,7 +15,7 @@ from scipy import stats
 
 import tbq
 from tbq.errors import SelectionError, TbqWarning, UsageError
-from tbq.query.configurations import Board
+from tbq.query.configurations import Ranking
 from tbq.query.groups import Grouping
 from tbq.query.importance import importances
 from tbq.table import Table
@@ -131,9 +131,9 @@ def test_top_needs_an_order(log: tbq.LogDir) -> None:
     assert len(log.summary(sort="run", top=3)) == 3
 
 
-def board(values: dict[str, float], way: str = "min") -> Board:
+def board(values: dict[str, float], way: str = "min") -> Ranking:
     """The runs `a0`, `a1`, `b0`, … by their letters."""
-    return Board.of("loss", way, values, Grouping.of_names({run: run[0] for run in values}))
+    return Ranking.of("loss", way, values, Grouping.of_names({run: run[0] for run in values}))
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_an_interrupt_at_any_line_of_an_iteration(tmp_path: Path) -> None:
         def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
             line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).split("#")[0].strip()
             # No signal comes between the removal of an update and its yield: nothing is called there.
-            counts = event == "line" and line not in ("if is_news:", "yield update")
+            counts = event == "line" and line not in ("if has_changes:", "yield update")
             return super().__call__(frame, "opcode" if counts else "", arg)
 
     for number in range(1, 10_000):

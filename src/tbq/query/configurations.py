@@ -59,7 +59,7 @@ class Configuration:
 
 
 @dataclass(frozen=True)
-class Board:
+class Ranking:
     """The configurations from the best to the worst, and what `tag` and `way` say which is better."""
 
     tag: str
@@ -69,11 +69,11 @@ class Board:
     values: Mapping[str, float | None]  # by run; None or absent if the run lacks the tag
 
     @classmethod
-    def of(cls, tag: str, way: str, values: Mapping[str, float | None], grouping: Grouping) -> Board:
+    def of(cls, tag: str, way: str, values: Mapping[str, float | None], grouping: Grouping) -> Ranking:
         """Rank the groups of runs by the mean of the runs' values; groups without a finite value come last.
 
         >>> groups = Grouping.of_names({"a/0": "a", "a/1": "a", "b/0": "b"})
-        >>> board = Board.of("loss", "min", {"a/0": 3.0, "a/1": 5.0, "b/0": 1.0}, groups)
+        >>> board = Ranking.of("loss", "min", {"a/0": 3.0, "a/1": 5.0, "b/0": 1.0}, groups)
         >>> [(row.name, row.n, row.mean) for row in board.rows]
         [('b', 1, 1.0), ('a', 2, 4.0)]
         """
@@ -194,13 +194,13 @@ def single(best: Mapping[str, str] | None) -> tuple[str, str]:
     return next(iter(ways.items()))
 
 
-def board(reader: Reader, by: str | Sequence[str], best: Mapping[str, str] | None, **options: Any) -> Board:
+def board(reader: Reader, by: str | Sequence[str], best: Mapping[str, str] | None, **options: Any) -> Ranking:
     """Read the best value of each run, and rank the groups; options as in `log.summary`."""
     tag, way = single(best)
     table = leaderboard(reader, best={tag: way}, media=False, **options)
     arrow = table.to_arrow()
     values = dict(zip(values_of(arrow["run"]), values_of(arrow[table.best[tag][0]]), strict=True))
-    return Board.of(tag, way, values, Grouping.of(sorted(values, key=natural), by, reader))
+    return Ranking.of(tag, way, values, Grouping.of(sorted(values, key=natural), by, reader))
 
 
 def configurations(

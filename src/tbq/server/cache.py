@@ -1,4 +1,4 @@
-"""`Cache`: answers, and what they are made of, until something else needs the room."""
+"""`AnswerCache`: answers, and what they are made of, until something else needs the room."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 
-class Cache:
+class AnswerCache:
     """Values by kind and key. Each kind has its own limit; the values used longest ago go first, the newest stays.
 
     The one lock is held while values are looked up or stored, never while they are made: two threads that ask for the

@@ -14,7 +14,7 @@ from tbq.live.listing import Listing
 from tbq.live.polling import Poll, Poller
 from tbq.live.states import STALLED_AFTER, RunState
 from tbq.server.answers.health import Checkup
-from tbq.server.cache import Cache
+from tbq.server.cache import AnswerCache
 from tbq.server.hidden_paths import places_of, title_of, without_paths
 from tbq.server.hparam_runs import folds
 from tbq.server.series_index import Index
@@ -76,7 +76,7 @@ class LiveLog(Poller):
         self.places = places_of(follower.discovery.paths)
         self.clock = clock
         self.stalled_after = stalled_after or STALLED_AFTER
-        self.cache = Cache()
+        self.cache = AnswerCache()
         self.workers = WorkerPool(2 * AT_ONCE + 1)  # queries, filters and the doctor
         self.checkup = Checkup(self)
         #: guards everything below; never held while the store is asked

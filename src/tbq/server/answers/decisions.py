@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from tbq.query.configurations import Board
+from tbq.query.configurations import Ranking
 from tbq.query.importance import importances
 from tbq.roles import best_of
 from tbq.server.answers.groups import grouping
@@ -24,7 +24,7 @@ def configurations(log: LiveLog, params: Params) -> Answer:
     """The groups of these runs from the best to the worst by a metric, as `log.summary(by=…)` has them."""
     by = params.text("by")
     tag, stat, way, runs = _asked(log, params)
-    board = Board.of(tag, way, values(log, tag, stat, runs), grouping(log, runs, by))
+    board = Ranking.of(tag, way, values(log, tag, stat, runs), grouping(log, runs, by))
     rows = [
         {"name": row.name, "left_out": row.left_out, **numbers}
         for row, numbers in zip(board.rows, board.statistics().to_pylist(), strict=True)
