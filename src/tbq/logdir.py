@@ -323,7 +323,7 @@ class LogDir:
         or `require` does not name them.
 
         With `by` ("hparam.lr", or a list; as in `reduce`), one row per configuration: over the best values of its runs
-        `n, mean, std, ci95, best, worst`, and `p`, by Welch's test, of the difference from the best configuration.
+        `n, mean, std, ci95`, `p` of the difference from the best configuration (Welch's test), `best`, `worst`.
         `left_out` runs have no finite value. `.verdict` says whether the first differs from the second beyond chance.
 
         >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]

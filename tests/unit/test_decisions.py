@@ -54,7 +54,7 @@ def test_one_row_per_configuration(log: tbq.LogDir) -> None:
     with pytest.warns(TbqWarning, match=LEFT_OUT + r": 2 of 5 in lr=1, batch_size=16"):
         table = log.summary(by=["hparam.lr", "hparam.batch_size"], best={"val/loss": "min"})
     assert table.columns == [
-        "hparam.lr", "hparam.batch_size", "n", "mean", "std", "ci95", "best", "worst", "p", "left_out",
+        "hparam.lr", "hparam.batch_size", "n", "mean", "std", "ci95", "p", "best", "worst", "left_out",
     ]  # fmt: skip
     want = of_runs(log)
     ranked = sorted(want, key=lambda each: np.mean(want[each]))

@@ -25,7 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "Serve a live page: runs, curves, media, SQL and health in the browser."),
     "report": ("report", "Write the page with its data to one HTML file, to send to someone."),
     "board": ("board", "Run TensorBoard's own page with every point, read by tbq."),
-    "summary": ("summary", "Show the leaderboard: one row per run, best first, with its hyperparameters."),
+    "summary": ("summary", "Show the leaderboard: one row per run or configuration, best first."),
     "reduce": ("reduce", "Compute mean, std and more over seeds, step by step."),
     "compare": ("compare", "Show what differs between two runs."),
     "weights": ("weights", "Tabulate a checkpoint's weights and biases: statistics, elements, differences."),

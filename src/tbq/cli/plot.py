@@ -62,8 +62,8 @@ Examples:
     multiple=True,
     default=("run",),
     metavar="GROUP",
-    help="One colour per run, per hparam.NAME, or per glob or re:EXPR with brackets around the group's name. "
-    "May be repeated.  [default: run]",
+    help="One colour per run, per hparam.NAME or hparam.A,hparam.B, or per glob or re:EXPR with brackets around "
+    "the group's name. May be repeated.  [default: run]",
 )
 @click.option(
     "--band",

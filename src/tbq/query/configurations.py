@@ -148,7 +148,7 @@ class Ranking:
         return table.append_column("left_out", pa.array([row.left_out for row in self.rows], pa.int64()))
 
     def statistics(self) -> pa.Table:
-        """One row per configuration: `n, mean, std, ci95, best, worst, p`."""
+        """One row per configuration: `n, mean, std, ci95, p, best, worst`."""
         import pyarrow as pa
 
         rows, least = self.rows, self.way == "min"
@@ -156,9 +156,9 @@ class Ranking:
             "mean": [row.mean for row in rows],
             "std": [row.std for row in rows],
             "ci95": [row.ci95 for row in rows],
+            "p": [row.p(rows[0]) for row in rows],
             "best": [row.smallest if least else row.greatest for row in rows],
             "worst": [row.greatest if least else row.smallest for row in rows],
-            "p": [row.p(rows[0]) for row in rows],
         }
         columns = {"n": pa.array([row.n for row in rows], pa.int64())}
         return pa.table(columns | {name: pa.array(each, pa.float64()) for name, each in numbers.items()})

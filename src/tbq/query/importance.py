@@ -20,6 +20,7 @@ from tbq.arguments import bad, choice, keywords
 from tbq.columns.codes import values_of
 from tbq.decode.options import READING
 from tbq.errors import SelectionError, warn
+from tbq.numbers import number
 from tbq.query.groups import is_number, value_key, value_text
 from tbq.roles import best_of
 from tbq.summary.leaderboard import leaderboard
@@ -123,7 +124,8 @@ def importances(
     >>> [(each.name, each.direction, each.best) for each in importances(loss, "min", runs)]
     [('lr', None, '0.2'), ('seed', None, None)]
     """
-    cost = {run: -value if way == "max" else value for run, value in values.items()}
+    # In the order of names, so that the sums have the same last digits whatever order the runs come in.
+    cost = {run: -value if way == "max" else value for run, value in sorted(values.items())}
     cost = {run: value if math.isfinite(value) else math.inf for run, value in cost.items()}
     names = sorted({name for run in cost for name in hparams.get(run, ())})
     rows = [_importance(name, cost, hparams, rising=way == "min") for name in names]
@@ -154,7 +156,7 @@ def _importance(
         groups = _Groups(codes, [value_text(value) for value in distinct])
         share = predicted_share(codes, ranks)
         if numeric and len(distinct) > _LEAST_RANGES and len(given) < _PER_RANGE * len(distinct):
-            ranges = groups.ranges()
+            ranges = groups.ranges([number(value) for value in distinct])
             of_ranges = predicted_share(ranges.codes, ranks)
             if of_ranges > share or len(distinct) == len(given):
                 groups, share = ranges, of_ranges
@@ -209,14 +211,14 @@ class _Groups:
     codes: Ints
     labels: Sequence[str]
 
-    def ranges(self) -> _Groups:
-        """Neighbouring values together, with about as many runs in each range; equal values share a range."""
+    def ranges(self, short: Sequence[str]) -> _Groups:
+        """Neighbouring values together, with about as many runs in each range; `short` has the names of their ends."""
         count = max(_LEAST_RANGES, min(_MOST_RANGES, len(self.codes) // _PER_RANGE))
         part = (midranks(self.codes.astype(np.float64)) - 0.5) / len(self.codes)
         used, codes = np.unique((part * count).astype(np.int64), return_inverse=True)
         inside = [self.codes[codes == i] for i in range(len(used))]
-        ends = [(self.labels[int(each.min())], self.labels[int(each.max())]) for each in inside]
-        labels = [low if low == high else f"{low} to {high}" for low, high in ends]
+        ends = [(int(each.min()), int(each.max())) for each in inside]
+        labels = [self.labels[low] if low == high else f"{short[low]} to {short[high]}" for low, high in ends]
         return _Groups(np.asarray(codes, np.int64), labels)
 
 

@@ -147,7 +147,8 @@ def summary(
 
 def hyperparameters(reader: Reader, runs: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The hyperparameters of these runs, by name: the run's own, or those of its sub-run."""
-    wanted = [each for each in reader.runs if each.name in runs or parent(each.name) in runs]
+    known = set(runs)
+    wanted = [each for each in reader.runs if each.name in known or parent(each.name) in known]
     names = [each.name for each in wanted]
     values = locate_all(reader, ["hparams"], run=names, on_error="ignore")["hparams"]
     folds = _folded(reader, wanted, values.series(), {})
