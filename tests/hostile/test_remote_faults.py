@@ -364,7 +364,7 @@ def test_a_store_that_lists_the_same_page_for_ever(
         return ("200 OK" if next(asked) < 9 else "500 Oops", page) if listing else None
 
     s3_server.before = answer
-    with pytest.raises(SourceError, match="again and again"):
+    with pytest.raises(SourceError, match="over and over"):
         ask(bucket.url("runs"))
 
 

@@ -75,7 +75,7 @@ def test_another_sync_commits_while_files_are_deleted(
     monkeypatch.setattr(DeltaTable, "vacuum", vacuum)
     assert not tbq.lake.sync(log, lake, compact=True)
     failures[0] = DeltaError("permission denied")
-    with pytest.raises(tbq.TbqError, match=r"cannot be deleted: permission denied\n.*the lake is right"):
+    with pytest.raises(tbq.TbqError, match=r"cannot be deleted: permission denied\n.*the lake is intact"):
         tbq.lake.sync(log, lake, compact=True)
     assert_same(lake, log)
 

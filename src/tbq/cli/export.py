@@ -130,7 +130,7 @@ def command(
         and out.is_file
         and all(value is None for value in curve_values.values())
     )
-    if kind != "all" and not by_log:  # log.write checks by itself
+    if kind != "all":  # log.write checks by itself, but only once the log is open
         out.check(schema(kind) if layout == "long" and not elements else None)
     log = opened(logdir, reading)
     with progress_bar() as progress:
