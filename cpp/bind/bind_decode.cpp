@@ -24,6 +24,7 @@
 #include "tables/scalars.hpp"
 #include "tables/series_table.hpp"
 #include "tables/session_tables.hpp"
+#include "tables/sub_runs.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -72,7 +73,8 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
                     nb::object inflate, bool session_tables, bool verify, bool count, bool general_only,
-                    nb::object columns, nb::object ranges, nb::object metadata, nb::object names) {
+                    nb::object columns, nb::object ranges, nb::object metadata, nb::object names,
+                    nb::object below) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -90,6 +92,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
     }
   }
   set_names(files, names);
+  set_below(files, below);
   DecodeOptions options;
   options.kinds = kinds_of(kinds);
   options.first_step = first_step;
@@ -227,6 +230,31 @@ void bind_decode(nb::module_& m) {
           nb::sig("def metadata(self) -> dict[int, dict[bytes, bytes]]"),
           "For each run, the SummaryMetadata that applies to each tag, if the tag has one.")
       .def(
+          "renamed",
+          [](const Result& self) {
+            nb::list rows;
+            for (const FileReport& file : self.files) {
+              for (const auto& [tag, name] : file.renamed)
+                rows.append(nb::make_tuple(file.run, display_name(tag), display_name(name)));
+            }
+            return rows;
+          },
+          nb::sig("def renamed(self) -> list[tuple[int, str, str]]"),
+          "The tags of files below their runs that have another name there: run, tag, name.")
+      .def(
+          "sub_runs",
+          [](const Result& self, size_t runs) {
+            nb::list facts;
+            for (const SubRunFacts& each : sub_run_facts(self, runs)) {
+              facts.append(nb::make_tuple(sub_run_state_name(each.state),
+                                          nb::bytes(each.hparams.data(), each.hparams.size())));
+            }
+            return facts;
+          },
+          "runs"_a, nb::sig("def sub_runs(self, runs: int) -> list[tuple[str, bytes]]"),
+          "For each run, whether it holds what `add_hparams` writes (`nothing`, `begun`, `complete`, `trial` or "
+          "`other`), and its hyperparameters as bytes that can be compared.")
+      .def(
           "notable",
           [](const Result& self) {
             nb::list rows;
@@ -327,6 +355,7 @@ void bind_decode(nb::module_& m) {
         "inflate"_a.none(), "session_tables"_a = false, "verify"_a = false, "count"_a = false,
         "general_only"_a = false, "columns"_a.none() = nb::none(), "ranges"_a.none() = nb::none(),
         "metadata"_a.none() = nb::none(), "names"_a.none() = nb::none(),
+        "below"_a.none() = nb::none(),
         nb::sig(
             "def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
             "collections.abc.Sequence[str], "
@@ -339,9 +368,10 @@ void bind_decode(nb::module_& m) {
             "columns: collections.abc.Sequence[str] | None = None, "
             "ranges: collections.abc.Sequence[tuple[int, int]] | None = None, "
             "metadata: collections.abc.Sequence[dict[bytes, bytes] | None] | None = None, "
-            "names: list[bytes] | None = None) -> Result"),
+            "names: list[bytes] | None = None, "
+            "below: collections.abc.Sequence[bool] | None = None) -> Result"),
         "Decode event files on several threads; files are ordered by `names`, if the paths are those of "
-        "copies.");
+        "copies. `below` says which files are of a directory below their run's.");
 }
 
 }  // namespace tbq

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +62,9 @@ struct Session {
 // The plugin of each tag of a run, as its first metadata names it.
 using Plugins = NameMap<std::string>;
 
+// Tags of a file below its run that have another name in the run: see decode/below.hpp.
+using Renames = std::map<std::string, std::string, std::less<>>;
+
 struct Part;
 
 struct PartOptions {
@@ -74,6 +79,7 @@ struct PartOptions {
   bool general_only = false;  // disable all fast paths: for tests that compare both
   uint32_t run = 0;
   const Plugins* plugins = nullptr;  // known from elsewhere in the run
+  const Renames* renamed = nullptr;  // for a file below its run
   // The parts of the same file before this one, if they are known: their knowledge of tags applies here too.
   std::vector<const Part*> before = {};
   // Called once for each new tag; empty selects all.
@@ -107,6 +113,8 @@ struct Part {
   bool in_doubt = false;         // the walk from the file's start may skip damage that is listed here
   // Tags of damaged records with an unknown kind. Their only use: deciding whether to decode again.
   NameSet unsure;
+  Renames renamed;                          // by these names its tags were stored
+  std::set<std::string, std::less<>> logged;  // the tags of a file below its run, as they were logged
   TagTable tags;
   Arena arena;
   std::vector<std::shared_ptr<void>> slabs;  // own the columns that rows point to

@@ -64,7 +64,7 @@ void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
 }
 
 void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes& bytes) {
-  TagEntry& entry = entry_of(tag_of(value, bytes));
+  TagEntry& entry = entry_of(value, bytes);
   learn_metadata(entry, value, bytes);
   now_->steps.add(event_.step);
   scalars_.predictor().follow(&entry);
@@ -180,7 +180,15 @@ bool PartDecoder::alone(const ValueRef& value, const EventBytes& bytes) const {
          value.end == bytes.size();
 }
 
-TagEntry& PartDecoder::entry_of(std::string_view tag) {
+std::string_view PartDecoder::name_of(const ValueRef& value, const EventBytes& bytes) const {
+  const std::string_view tag = tag_of(value, bytes);
+  const auto other = part_.renamed.find(tag);
+  return other == part_.renamed.end() ? tag : std::string_view(other->second);
+}
+
+TagEntry& PartDecoder::entry_of(const ValueRef& value, const EventBytes& bytes) {
+  if (options_.renamed) part_.logged.emplace(tag_of(value, bytes));
+  const std::string_view tag = name_of(value, bytes);
   if (TagEntry* guess = scalars_.predictor().guess(); guess && guess->tag == tag) return *guess;
   if (TagEntry* known = part_.tags.find(tag)) return *known;
   TagEntry& added = part_.tags.add(tag);

@@ -32,6 +32,8 @@ struct FileReport {
   std::string path;
   std::string name;  // orders the files
   uint32_t run = 0;
+  bool is_below = false;  // see decode/below.hpp
+  Renames renamed;        // of its tags
   FileState state = FileState::events;
   int error = 0;
   bool compressed = false;

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tbq.decode.reader import Reader
+from tbq.decode.sub_runs import fold
 from tbq.errors import SourceError, warn
 from tbq.logdir import LogDir
 from tbq.source.discover import Found, discover, find, is_lake, refuse_lakes, remote_for, sources
@@ -16,6 +17,7 @@ from tbq.text import shown_path
 
 if TYPE_CHECKING:
     from tbq.arguments import StrPath
+    from tbq.decode.sub_runs import SubRunsAs
     from tbq.limits import Size
     from tbq.results.opened import MetricsAsEvents
     from tbq.source.discover import Source
@@ -33,10 +35,11 @@ def open(  # noqa: A001 - tbq.open, as users read it
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
+    sub_runs: SubRunsAs = "fold",
 ) -> LogDir:
     """Find event files below a directory; or open a file, a glob, `name:path`, a list of those, or {name: path}.
 
-    Decodes nothing before you ask for a table. A metrics file (Keras' or Lightning's CSV, `trainer_state.json` and
+    Decodes no other file before you ask for a table. A metrics file (Keras' or Lightning's CSV, `trainer_state.json` and
     others that `tbq.results.metrics` reads) opens too if you name it itself.
     So does a lake that `tbq.lake.sync` made.
 
@@ -48,6 +51,10 @@ def open(  # noqa: A001 - tbq.open, as users read it
 
     A path may be a URL: `s3://`, `gs://`, `az://`, `http://`, `https://`, `file://`. `storage` sets the store's options
     by name ({"aws_region": "eu-west-1"}); tbq fetches objects when needed, and keeps them in the folder `cache`.
+
+    A directory below a run with nothing but hyperparameters and final metrics, as `add_hparams` of torch and
+    tensorboardX makes it, is part of that run; with `sub_runs="keep"` it is its own run. tbq decodes small runs below
+    other runs to find out.
 
     >>> tbq.open("runs")
     <tbq.LogDir 'runs': 9 runs, 10 files>
@@ -67,6 +74,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
         if lake is None:
             raise _nothing(listing)
         return lake
+    listing = fold(listing, unpacked, sub_runs)
     if merge_runs is not None:
         from tbq.source.merge import merge_runs as merge
 
@@ -77,7 +85,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
         None
         if metrics is None
         else partial(
-            open, path, merge_runs=merge_runs, max_unpacked=max_unpacked, storage=storage, cache=cache
+            open, path, merge_runs=merge_runs, max_unpacked=max_unpacked, storage=storage, cache=cache,
+            sub_runs=sub_runs,
         )
     )
     log = LogDir(Reader(listing, unpacked), reopen)

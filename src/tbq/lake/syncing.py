@@ -7,10 +7,11 @@ import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tbq.arguments import StrPath, choice, choices
 from tbq.columns.codes import values_of
+from tbq.decode.sub_runs import SubRuns, SubRunsAs
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
 from tbq.lake.decoded import Selected
@@ -96,6 +97,7 @@ class Job:
     config: dict[str, Any] = field(default_factory=dict)
     storage: Storage | None = None
     cache: StrPath | None = None
+    sub_runs: SubRuns | None = None  # None if they are runs of their own
     found: Found | None = None  # by the first look, which the first round need not repeat
 
 
@@ -115,6 +117,7 @@ def sync(
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
+    sub_runs: SubRunsAs = "fold",
 ) -> Synced:
     """Bring a lake to what the log directory is now; only what is new is read. The lake is made if it does not exist.
 
@@ -122,7 +125,7 @@ def sync(
     from the log directory are taken out of the lake unless `keep_gone`. `compact=True` joins small data files now,
     `False` not even if there are many; files that are not needed any more are deleted after `retention` hours.
 
-    Both may be URLs of object stores; `storage` and `cache` are those of `tbq.open`.
+    Both may be URLs of object stores; `storage`, `cache` and `sub_runs` are those of `tbq.open`.
 
     >>> print(tbq.lake.sync("runs", "lake"))
     9 runs new; 3,678 rows written
@@ -133,6 +136,7 @@ def sync(
 
     deltalake_there()
     choice("engine", engine, ("local", "ray"))
+    choice("sub_runs", sub_runs, get_args(SubRunsAs))
     if isinstance(retention, bool) or not isinstance(retention, int | float) or not 0 <= retention < 1e6:
         raise UsageError(f"retention={retention!r} is not a number of hours", hint="want 0 or more")
     values = tuple(kind for kind in TABLES if kind in SERIES)
@@ -146,11 +150,14 @@ def sync(
         "run": _items(runs),
         "tag": _items(tags),
         "kinds": None if kinds is None else list(wanted),
+        "sub_runs": None if sub_runs == "fold" else sub_runs,
     }
     job = Job(
         place_of(lake, storage), named, runs, Selected(tags, wanted, threads), Unpacked(max_unpacked), progress,
         engine, keep_gone, compact, float(retention), config, storage, cache,
     )  # fmt: skip
+    if sub_runs == "fold":
+        job.sub_runs = SubRuns(job.unpacked)
     _begin(job)
     return run_once(job)
 
@@ -434,6 +441,8 @@ def _found(job: Job) -> Found:
             hint="the lake stays as it is; delete it if the runs shall not be kept",
             code="no_event_files",
         )
+    if job.sub_runs is not None:
+        found = job.sub_runs.fold(found)
     for line in brief(found.problems):
         warn(f"{line}; what the lake has of it stays, and the next sync looks again")
     return found

@@ -7,13 +7,14 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from tbq.arguments import bad, choice, choices
 from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, OnError, Options, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader, table_of
+from tbq.decode.sub_runs import SubRuns, SubRunsAs
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.live.discovery import Discovery
 from tbq.live.store import LiveStore
@@ -61,6 +62,7 @@ def follow(
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
+    sub_runs: SubRunsAs = "fold",
 ) -> Follower:
     """Follow a log directory while it is written; iterate over the `Follower` for what is new.
 
@@ -68,7 +70,7 @@ def follow(
     are those of `log.scalars`; names are judged as they appear, and none must match. `kinds` are tables ("scalars",
     "images", …; default: all). `interval` is in seconds: 0.2 if it is not given, 30 for URLs. With `from_start=False`
     what is already there is read, but is not part of any update. `on_error="raise"` raises at the first damage; the
-    next poll goes on after it.
+    next poll goes on after it. `sub_runs` is that of `tbq.open`.
 
     >>> with tbq.follow("runs", tag="val/loss") as follower:
     ...     for update in follower:
@@ -79,7 +81,7 @@ def follow(
     return Follower(
         path, run=run, tag=tag, kinds=kinds, steps=steps, restarts=restarts, interval=interval,
         from_start=from_start, threads=threads, on_error=on_error, max_unpacked=max_unpacked, storage=storage,
-        cache=cache,
+        cache=cache, sub_runs=sub_runs,
     )  # fmt: skip
 
 
@@ -115,6 +117,7 @@ class Follower:
         max_unpacked: Size | None,
         storage: Storage | None = None,
         cache: StrPath | None = None,
+        sub_runs: SubRunsAs = "fold",
     ) -> None:
         from tbq import _core
 
@@ -160,7 +163,8 @@ class Follower:
                 hidden=partial(_hidden, self._tag),
             )
         )
-        self.discovery = Discovery(items, remote)
+        choice("sub_runs", sub_runs, get_args(SubRunsAs))
+        self.discovery = Discovery(items, remote, SubRuns(unpacked) if sub_runs == "fold" else None)
         # Runs that are wanted; those whose objects were fetched are in the store.
         self._chosen: list[Run] = []
         self._unfetched = 0  # bytes that were left to the next look
