@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from tbq.arguments import choice
 from tbq.decode.reader import Reader
-from tbq.decode.sub_runs import fold
-from tbq.errors import SourceError, warn
+from tbq.decode.sub_runs import SubRunsAs, fold
+from tbq.errors import SourceError, UsageError, warn
 from tbq.logdir import LogDir
 from tbq.source.discover import Found, discover, find, is_lake, refuse_lakes, remote_for, sources
 from tbq.source.inflate import Unpacked
@@ -17,7 +18,6 @@ from tbq.text import shown_path
 
 if TYPE_CHECKING:
     from tbq.arguments import StrPath
-    from tbq.decode.sub_runs import SubRunsAs
     from tbq.limits import Size
     from tbq.results.opened import MetricsAsEvents
     from tbq.source.discover import Source
@@ -64,7 +64,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
     if len(named) == 1 and merge_runs is None and is_lake(named[0][1]):
         from tbq.lake.opened import open as open_lake
 
-        return open_lake(named[0][1])
+        return _with_lakes_sub_runs(open_lake(named[0][1]), sub_runs)
     refuse_lakes(named, "open it alone, without a name and without merge_runs")
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
@@ -73,7 +73,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
         lake = _remote_lake(named, storage) if merge_runs is None else None
         if lake is None:
             raise _nothing(listing)
-        return lake
+        return _with_lakes_sub_runs(lake, sub_runs)
     listing = fold(listing, unpacked, sub_runs)
     if merge_runs is not None:
         from tbq.source.merge import merge_runs as merge
@@ -85,7 +85,12 @@ def open(  # noqa: A001 - tbq.open, as users read it
         None
         if metrics is None
         else partial(
-            open, path, merge_runs=merge_runs, max_unpacked=max_unpacked, storage=storage, cache=cache,
+            open,
+            path,
+            merge_runs=merge_runs,
+            max_unpacked=max_unpacked,
+            storage=storage,
+            cache=cache,
             sub_runs=sub_runs,
         )
     )
@@ -93,6 +98,18 @@ def open(  # noqa: A001 - tbq.open, as users read it
     if metrics is not None:
         weakref.finalize(log, metrics.remove)
     return log
+
+
+def _with_lakes_sub_runs(lake: LogDir, sub_runs: SubRunsAs) -> LogDir:
+    """The lake; raises if it cannot show sub-runs as asked, because it was not made so."""
+    choice("sub_runs", sub_runs, get_args(SubRunsAs))
+    if sub_runs == "keep":
+        raise UsageError(
+            "sub_runs='keep' is for event files: a lake has the runs that it was made with",
+            path=lake.path,
+            hint="tbq.lake.sync(…, sub_runs='keep'), tbq sync --sub-runs keep",
+        )
+    return lake
 
 
 def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -> LogDir | None:

@@ -18,6 +18,7 @@ from tbq.cli.options import (
     select_options,
     source,
     source_options,
+    sub_runs_option,
     threads_option,
 )
 from tbq.errors import UsageError
@@ -95,6 +96,7 @@ Examples:
 )
 @live_restarts_option
 @threads_option
+@sub_runs_option
 @source_options
 def command(
     logdir: tuple[str, ...],
@@ -112,6 +114,7 @@ def command(
     command_line: str | None,
     restarts: Any,
     threads: int | None,
+    sub_runs: Any,
 ) -> None:
     """Show new rows as they are written, until Ctrl-C or one of the ends below.
 
@@ -157,6 +160,7 @@ def command(
         "restarts": restarts,
         "threads": threads,
         "interval": interval,
+        "sub_runs": sub_runs,
     }
     with tbq.follow(
         source(logdir), tag=watchdog.tags, kinds=list(dict.fromkeys(read)), **options

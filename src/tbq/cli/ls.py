@@ -41,6 +41,8 @@ def command(
     logdir: tuple[str, ...], run: tuple[str, ...], spark: str | None, reading: dict[str, Any], out: Output
 ) -> None:
     """List the runs: files, size, events, last step, duration, age, health."""
+    from tbq.cli.emit import tell
+    from tbq.text import counted
 
     out.check()
     log = opened(logdir, reading)
@@ -48,6 +50,9 @@ def command(
     out.emit(
         table, lambda table: _draw(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
     )
+    if log.sub_runs:
+        what = counted(len(log.sub_runs), "sub-run")
+        tell(f"{what} of add_hparams counted as part of the runs above; --sub-runs keep lists them")
 
 
 def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:

@@ -113,7 +113,9 @@ class LiveStore:
         if self._core is None:
             raise UsageError("this Follower is closed", hint="tbq.follow(path) makes a new one")
         if self._wanted is not self.runs:
-            self._core.set_files([run.name for run in self._wanted], *files_of(self._wanted), below_of(self._wanted))
+            self._core.set_files(
+                [run.name for run in self._wanted], *files_of(self._wanted), below_of(self._wanted)
+            )
             self.runs = self._wanted
         return self._core
 

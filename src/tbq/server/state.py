@@ -22,6 +22,7 @@ from tbq.text import natural
 
 if TYPE_CHECKING:
     from tbq.decode.options import Restarts
+    from tbq.decode.sub_runs import SubRunsAs
     from tbq.limits import Size
     from tbq.live.states import State
     from tbq.live.update import Update
@@ -60,6 +61,7 @@ class LiveLog:
         title: str | None = None,
         threads: int | None = None,
         max_unpacked: Size | None = None,
+        sub_runs: SubRunsAs = "fold",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.source = path
@@ -67,7 +69,7 @@ class LiveLog:
         self.storage, self.cache = chosen(), str(cache_folder())  # of the command: threads do not know them
         self.follower = follow(
             path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
-            on_error="ignore", max_unpacked=max_unpacked,
+            on_error="ignore", max_unpacked=max_unpacked, sub_runs=sub_runs,
         )  # fmt: skip
         self.everything = run is None  # no run is left out
         self.view = View(self.follower)
