@@ -20,6 +20,7 @@
 #include "bytes/names.hpp"
 #include "bytes/utf8.hpp"
 #include "decode/decode.hpp"
+#include "decode/ends.hpp"
 #include "decode/file_opener.hpp"
 #include "tables/scalars.hpp"
 #include "tables/series_table.hpp"
@@ -210,6 +211,19 @@ void bind_decode(nb::module_& m) {
           },
           nb::sig("def run_starts(self) -> dict[int, float]"),
           "The start of each run with wall times: the earliest time in any of its files, selected or not.")
+      .def(
+          "run_ends",
+          [](const Result& self) {
+            std::map<uint32_t, RunEnds> ends;
+            for (const FileReport& file : self.files) ends[file.run].add(file);
+            nb::dict of_runs;
+            for (const auto& [run, of_run] : ends) {
+              if (of_run.end() != RunEnd::none) of_runs[nb::int_(run)] = run_end_name(of_run.end());
+            }
+            return of_runs;
+          },
+          nb::sig("def run_ends(self) -> dict[int, str]"),
+          "How runs ended, by the marks of their writers: `finished` or `failed`.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_named(kind)); },
@@ -247,13 +261,13 @@ void bind_decode(nb::module_& m) {
             nb::list facts;
             for (const SubRunFacts& each : sub_run_facts(self, runs)) {
               facts.append(nb::make_tuple(sub_run_state_name(each.state),
-                                          nb::bytes(each.hparams.data(), each.hparams.size())));
+                                          nb::bytes(each.hparams.data(), each.hparams.size()), each.calls));
             }
             return facts;
           },
-          "runs"_a, nb::sig("def sub_runs(self, runs: int) -> list[tuple[str, bytes]]"),
+          "runs"_a, nb::sig("def sub_runs(self, runs: int) -> list[tuple[str, bytes, int]]"),
           "For each run, whether it holds what `add_hparams` writes (`nothing`, `begun`, `complete`, `trial` or "
-          "`other`), and its hyperparameters as bytes that can be compared.")
+          "`other`), the hyperparameters of its first call as bytes that can be compared, and the number of calls.")
       .def(
           "notable",
           [](const Result& self) {

@@ -208,6 +208,7 @@ class PythonStore {
   nb::list latest(const std::vector<uint32_t>& runs, uint64_t back) {
     struct OfRun {
       std::pair<double, double> times;
+      RunEnd end = RunEnd::none;
       std::vector<Latest> series;
     };
     std::vector<OfRun> of_runs;
@@ -215,7 +216,8 @@ class PythonStore {
       const Unlocked free;
       const std::lock_guard turn(mutex_);
       for (const uint32_t run : runs) {
-        of_runs.push_back({store_->run(run).times(), store_->run(run).latest(back)});
+        const LiveRun& of = store_->run(run);
+        of_runs.push_back({of.times(), of.end(), of.latest(back)});
       }
     }
     nb::list out;
@@ -226,7 +228,7 @@ class PythonStore {
                                      each.wall_time, each.value, each.earlier_step, each.earlier_wall_time,
                                      each.takeovers));
       }
-      out.append(nb::make_tuple(run.times.first, run.times.second, series));
+      out.append(nb::make_tuple(run.times.first, run.times.second, run_end_name(run.end), series));
     }
     return out;
   }
@@ -312,9 +314,9 @@ void bind_live(nb::module_& m) {
            "then the position of each curve's first value that is not finite.")
       .def("latest", &PythonStore::latest, "runs"_a, "back"_a,
            nb::sig("def latest(self, runs: collections.abc.Sequence[int], back: int) -> "
-                   "list[tuple[float, float, list[tuple[str, str, int, int, float, float, int, float, "
+                   "list[tuple[float, float, str, list[tuple[str, str, int, int, float, float, int, float, "
                    "list[tuple[int, float]]]]]]"),
-           "For each of these runs: when it began and ended, and for each series the kind, tag, number of "
+           "For each of these runs: when it began and ended, how its writer says that it ended, and for each series the kind, tag, number of "
            "rows, "
            "step, wall time and value of its last row, step and wall time of the row `back` rows before it, "
            "and where later sessions took over.")

@@ -42,6 +42,7 @@ void report_file(uint32_t index, const Parts& parts, FileReport& report) {
     if (part->error != 0) report.error = part->error;
     if (report.writer.empty()) report.writer = part->writer;
     if (report.file_version.empty()) report.file_version = part->file_version;
+    report.end.merge(part->end_mark);
     report.renamed.insert(part->renamed.begin(), part->renamed.end());
     add_faults(report, *part, last_step);
     for (const Session& session : part->sessions) {

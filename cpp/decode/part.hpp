@@ -47,6 +47,19 @@ struct FirstEvent {
   }
 };
 
+// The last event that says how its writer ended.
+struct EndMark {
+  bool known = false;
+  bool failed = false;
+  double wall_time = 0;
+
+  // Adds a mark that comes later; the status is that of the hparams plugin, and only its ends count.
+  void add(uint64_t status, double wall);
+  void merge(const EndMark& later) {
+    if (later.known && (!known || later.wall_time >= wall_time)) *this = later;
+  }
+};
+
 // A session: from an event file's start, or a later file_version record in it, to the next.
 struct Session {
   uint64_t offset = 0;     // the offset of its first record
@@ -108,6 +121,7 @@ struct Part {
   FaultLimit listed;         // of them
   uint64_t more_faults = 0;  // further faults that are not listed
   uint64_t lost_bytes = 0;
+  EndMark end_mark;
   bool has_event = false;
   int64_t first_event_step = 0;  // the step of the first event that counts
   bool in_doubt = false;         // the walk from the file's start may skip damage that is listed here

@@ -19,7 +19,28 @@ uint64_t dtype_number(const ValueRef& value, const EventBytes& bytes) {
   return head.size() >= 2 && head[0] == kDtypeKey && head[1] < 0x80 ? head[1] : 0;
 }
 
+// The status of a SessionEndInfo of the hparams plugin; 0 if the metadata holds something else.
+uint64_t session_end(Bytes metadata) {
+  Cursor data(plugin_content(metadata));
+  Field field;
+  uint64_t status = 0;
+  while (!data.empty() && data.field(field)) {
+    if (!field.is(schema::HparamsPluginData::session_end_info, Wire::bytes)) continue;
+    Cursor end(field.bytes);
+    Field inner;
+    while (!end.empty() && end.field(inner)) {
+      if (inner.is(schema::SessionEndInfo::status, Wire::varint)) status = inner.value;
+    }
+  }
+  return status;
+}
+
 }  // namespace
+
+void EndMark::add(uint64_t status, double wall) {
+  if ((status != schema::SessionEndInfo::success && status != schema::SessionEndInfo::failure) || !(wall > 0)) return;
+  merge({true, status == schema::SessionEndInfo::failure, wall});
+}
 
 uint64_t lead_of(const ValueRef& value, const EventBytes& bytes) {
   const Bytes first = bytes.of({value.payload.offset, value.payload.length > 0 ? 1U : 0U});
@@ -49,6 +70,7 @@ void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
   }
   if (event_.writer.length > 0 && part_.writer.empty()) part_.writer = as_text(bytes.of(event_.writer));
   if (event_.session_start) now_->start.add(event_.step);
+  if (event_.end != 0) part_.end_mark.add(event_.end, event_.wall_time);
   note_record(event_.wall_time);
   if (!event_.has_file_version && !event_.session_start) now_->first_event.merge({true, event_.wall_time});
   if (!part_.has_event) part_.first_event_step = event_.step;
@@ -79,6 +101,8 @@ void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes
     return;
   }
   Kind kind = kind_of(value.field, entry.plugin);
+  if (kind == Kind::hparams && value.has_metadata)
+    part_.end_mark.add(session_end(bytes.of(value.metadata)), event_.wall_time);
   if (kind_by_plugin(value) && !entry.plugin_known) entry.assumed = true;
   if (entry.dtype == 0 && value.field == ValueField::tensor) entry.dtype = dtype_number(value, bytes);
   bool refused = false;
@@ -91,7 +115,8 @@ void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes
   BlobSeries& series = entry.blobs[static_cast<uint8_t>(kind)];
   series.segments.note(session_, series.rows.size(), event_.step, event_.wall_time);
   if (wants(kind) && entry.selected && in_range(event_.step)) add_blob(at, value, bytes, entry, series, kind);
-  if (!refused && alone(value, bytes)) FastBlobs::learn(entry, value, bytes.memory(), kind, series);
+  // An end of a session is more than a row.
+  if (!refused && kind != Kind::hparams && kind != Kind::logs && alone(value, bytes)) FastBlobs::learn(entry, value, bytes.memory(), kind, series);
 }
 
 // Returns false if the value is not exactly one number.

@@ -352,6 +352,12 @@ std::pair<double, double> LiveRun::times() const {
   return began <= ended ? std::pair(began, ended) : std::pair(std::nan(""), std::nan(""));
 }
 
+RunEnd LiveRun::end() const {
+  RunEnds ends;
+  for (const auto& file : files_) ends.add(reports_[file->id]);
+  return ends.end();
+}
+
 void LiveRun::join_all(Joiner& joiner, std::vector<FileReport>& files) const {
   const Parts parts = all_parts();
   join(joiner, parts, order(parts), files);

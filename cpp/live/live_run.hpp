@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "decode/delivered.hpp"
+#include "decode/ends.hpp"
 #include "decode/join.hpp"
 #include "live/curves.hpp"
 #include "live/latest.hpp"
@@ -121,6 +122,8 @@ class LiveRun {
   std::optional<double> first_event() const;
   // The wall times of the first and the last event of any kind; NaN if none is known.
   std::pair<double, double> times() const;
+  // How it ended, if a mark of its writer counts.
+  RunEnd end() const;
   // Adds all rows to a Joiner that does not take the memory of parts, and adds the reports of files.
   void join_all(Joiner& joiner, std::vector<FileReport>& files) const;
 

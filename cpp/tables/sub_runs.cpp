@@ -87,8 +87,7 @@ std::vector<SubRunFacts> sub_run_facts(const Result& result, size_t runs) {
         const auto* data = reinterpret_cast<const uint8_t*>(series.metadata_bytes.data());
         if (!read_start({data, series.metadata_bytes.size()}, of_run, facts[series.run].hparams))
           of_run.other = true;
-        // Later calls into the same directory may have other hyperparameters.
-        if (count > 1) facts[series.run].hparams += "*" + std::to_string(series.run);
+        facts[series.run].calls = count;
       }
     } else if (series.kind != Kind::logs) {
       of_run.other = true;

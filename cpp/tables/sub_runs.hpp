@@ -20,7 +20,9 @@ const char* sub_run_state_name(SubRunState state);
 
 struct SubRunFacts {
   SubRunState state = SubRunState::nothing;
-  std::string hparams;  // sorted: equal for equal hyperparameters; empty if there are none yet
+  // Of its first call, sorted: equal for equal hyperparameters; empty if there are none yet.
+  std::string hparams;
+  uint64_t calls = 0;
 };
 
 // One per run. The result must count what was logged, restarts or not.

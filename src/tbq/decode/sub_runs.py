@@ -105,7 +105,9 @@ class SubRuns:
                 unknown = Facts("other", b"", healthy=False)
                 return {run.name: known[run.name][1] if run.name in known else unknown for run in runs}
             sick = _unhealthy(result)
-            for index, (run, (state, hparams)) in enumerate(zip(new, result.sub_runs(len(new)), strict=True)):
+            for index, (run, (state, hparams, calls)) in enumerate(zip(new, result.sub_runs(len(new)), strict=True)):
+                if calls > 1:  # each call may have other hyperparameters
+                    hparams += run.name.encode(errors="surrogateescape")
                 known[run.name] = stamps[run.name], Facts(state, hparams, index not in sick)
         self._known = known
         return {name: facts for name, (_, facts) in known.items()}
