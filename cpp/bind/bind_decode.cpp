@@ -266,8 +266,10 @@ void bind_decode(nb::module_& m) {
             return facts;
           },
           "runs"_a, nb::sig("def sub_runs(self, runs: int) -> list[tuple[str, bytes, int]]"),
-          "For each run, whether it holds what `add_hparams` writes (`nothing`, `begun`, `complete`, `trial` or "
-          "`other`), the hyperparameters of its first call as bytes that can be compared, and the number of calls.")
+          "For each run, whether it holds what `add_hparams` writes (`nothing`, `begun`, `complete`, `trial` "
+          "or "
+          "`other`), the hyperparameters of its first call as bytes that can be compared, and the number of "
+          "calls.")
       .def(
           "notable",
           [](const Result& self) {
@@ -368,8 +370,7 @@ void bind_decode(nb::module_& m) {
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
         "inflate"_a.none(), "session_tables"_a = false, "verify"_a = false, "count"_a = false,
         "general_only"_a = false, "columns"_a.none() = nb::none(), "ranges"_a.none() = nb::none(),
-        "metadata"_a.none() = nb::none(), "names"_a.none() = nb::none(),
-        "below"_a.none() = nb::none(),
+        "metadata"_a.none() = nb::none(), "names"_a.none() = nb::none(), "below"_a.none() = nb::none(),
         nb::sig(
             "def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
             "collections.abc.Sequence[str], "

@@ -316,7 +316,8 @@ void bind_live(nb::module_& m) {
            nb::sig("def latest(self, runs: collections.abc.Sequence[int], back: int) -> "
                    "list[tuple[float, float, str, list[tuple[str, str, int, int, float, float, int, float, "
                    "list[tuple[int, float]]]]]]"),
-           "For each of these runs: when it began and ended, how its writer says that it ended, and for each series the kind, tag, number of "
+           "For each of these runs: when it began and ended, how its writer says that it ended, and for each "
+           "series the kind, tag, number of "
            "rows, "
            "step, wall time and value of its last row, step and wall time of the row `back` rows before it, "
            "and where later sessions took over.")

@@ -133,8 +133,7 @@ class Decoder {
       worker.reader.reset(&file, file.size());
       begin = Recovery(worker.reader, &crew_.stop()).find_record(begin).resume;
     }
-    decode_part(file, worker.reader, worker.pool, part_options(specs_[index], manner), begin, limit,
-                *part);
+    decode_part(file, worker.reader, worker.pool, part_options(specs_[index], manner), begin, limit, *part);
     return part;
   }
 

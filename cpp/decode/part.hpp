@@ -127,7 +127,7 @@ struct Part {
   bool in_doubt = false;         // the walk from the file's start may skip damage that is listed here
   // Tags of damaged records with an unknown kind. Their only use: deciding whether to decode again.
   NameSet unsure;
-  Renames renamed;                          // by these names its tags were stored
+  Renames renamed;                            // by these names its tags were stored
   std::set<std::string, std::less<>> logged;  // the tags of a file below its run, as they were logged
   TagTable tags;
   Arena arena;

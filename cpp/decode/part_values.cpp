@@ -38,7 +38,8 @@ uint64_t session_end(Bytes metadata) {
 }  // namespace
 
 void EndMark::add(uint64_t status, double wall) {
-  if ((status != schema::SessionEndInfo::success && status != schema::SessionEndInfo::failure) || !(wall > 0)) return;
+  if ((status != schema::SessionEndInfo::success && status != schema::SessionEndInfo::failure) || !(wall > 0))
+    return;
   merge({true, status == schema::SessionEndInfo::failure, wall});
 }
 
@@ -71,8 +72,11 @@ void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
   if (event_.writer.length > 0 && part_.writer.empty()) part_.writer = as_text(bytes.of(event_.writer));
   if (event_.session_start) now_->start.add(event_.step);
   if (event_.end != 0) part_.end_mark.add(event_.end, event_.wall_time);
-  note_record(event_.wall_time);
-  if (!event_.has_file_version && !event_.session_start) now_->first_event.merge({true, event_.wall_time});
+  // The mark that a writer leaves at its end has the time of day, whatever times its values have.
+  const bool is_mark = event_.end != 0 && event_.what == 0;
+  note_record(is_mark ? 0 : event_.wall_time);
+  if (!event_.has_file_version && !event_.session_start && !is_mark)
+    now_->first_event.merge({true, event_.wall_time});
   if (!part_.has_event) part_.first_event_step = event_.step;
   part_.has_event = true;
   if (after_fault_) {
@@ -116,7 +120,8 @@ void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes
   series.segments.note(session_, series.rows.size(), event_.step, event_.wall_time);
   if (wants(kind) && entry.selected && in_range(event_.step)) add_blob(at, value, bytes, entry, series, kind);
   // An end of a session is more than a row.
-  if (!refused && kind != Kind::hparams && kind != Kind::logs && alone(value, bytes)) FastBlobs::learn(entry, value, bytes.memory(), kind, series);
+  if (!refused && kind != Kind::hparams && kind != Kind::logs && alone(value, bytes))
+    FastBlobs::learn(entry, value, bytes.memory(), kind, series);
 }
 
 // Returns false if the value is not exactly one number.

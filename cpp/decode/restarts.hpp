@@ -30,8 +30,9 @@ struct SegmentRef {
   uint32_t session = 0;  // index into the ordered sessions
 };
 
-// The order of sessions: by time, then by name with digits compared as numbers; or by path and offset only. Those
-// below the run come first: they have no series in common with the others, and only its own sessions grow.
+// The order of sessions: by time, then by name with digits compared as numbers; or by path and offset only.
+// Those below the run come first: they have no series in common with the others, and only its own sessions
+// grow.
 std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool by_path);
 
 bool natural_less(std::string_view a, std::string_view b);
@@ -39,8 +40,8 @@ bool natural_less(std::string_view a, std::string_view b);
 // As a limit: drop nothing. (So a restart at the very last step of int64 drops nothing either.)
 constexpr int64_t kNoLimit = INT64_MAX;
 
-// The first session that began after this one ended, among those that can replace its rows; one past these if there
-// is none.
+// The first session that began after this one ended, among those that can replace its rows; one past these if
+// there is none.
 size_t first_later(std::span<const RunSession> ordered, size_t session);
 
 // For each session, in order: the START of a later session drops its points with step >= this. Sessions below

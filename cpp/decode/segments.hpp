@@ -10,10 +10,10 @@ namespace tbq {
 
 // The values of one tag in one session: the range of the stored rows, and the span of all values.
 struct Segment {
-  uint32_t session = 0;  // index into the part's sessions
-  uint64_t begin = 0;    // first stored row
-  uint64_t end = 0;      // one past the last stored row
-  Span seen;             // of all values, stored or not
+  uint32_t session = 0;   // index into the part's sessions
+  uint64_t begin = 0;     // first stored row
+  uint64_t end = 0;       // one past the last stored row
+  Span seen;              // of all values, stored or not
   double last_value = 0;  // of a scalar
 };
 

@@ -9,8 +9,8 @@
 
 namespace tbq {
 
-std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, const LiveFile& file, uint64_t begin,
-                                      uint64_t limit, const StopFlag& stop) {
+std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, const LiveFile& file,
+                                      uint64_t begin, uint64_t limit, const StopFlag& stop) {
   PartOptions options;
   options.kinds = options_.kinds;
   if (options_.restarts != Restarts::tensorboard) {
@@ -140,8 +140,8 @@ void LiveRun::decode_again(LiveReader& reader, const StopFlag& stop, Which&& whi
   }
 }
 
-// Decodes parts again if a tag below the run needs another name now, or if their kinds were decided by another
-// plugin than the tag's.
+// Decodes parts again if a tag below the run needs another name now, or if their kinds were decided by
+// another plugin than the tag's.
 void LiveRun::correct(LiveReader& reader, const StopFlag& stop) {
   Parts parts = all_parts();
   renamed_ = renames_of(parts, reports_);

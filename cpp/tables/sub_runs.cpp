@@ -2,6 +2,7 @@
 #include "tables/sub_runs.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "bytes/cursor.hpp"
 #include "event/metadata.hpp"
@@ -23,6 +24,8 @@ struct Seen {
   bool grouped = false;
   uint64_t calls = 0;
   uint64_t most = 0;  // values of one metric
+  double start = 0;   // the wall time of its first call
+  double first_metric = HUGE_VAL;
 };
 
 // Reads the SessionStartInfo in the metadata of its tag; returns false if it cannot be read.
@@ -57,6 +60,8 @@ SubRunState state_of(const Seen& seen) {
   const bool complete = seen.entries == (kExperiment | kStart | kEnd);
   const bool begun = seen.entries == kExperiment || seen.entries == (kExperiment | kStart);
   if (complete ? seen.most > seen.calls : !begun || seen.most > 0) return SubRunState::other;
+  // So a directory that began as something else stays that, whatever is appended.
+  if (seen.first_metric < seen.start) return SubRunState::other;
   if (seen.grouped) return SubRunState::trial;
   return complete ? SubRunState::complete : SubRunState::begun;
 }
@@ -77,6 +82,7 @@ std::vector<SubRunFacts> sub_run_facts(const Result& result, size_t runs) {
     const uint64_t count = series.seen.steps.count;
     if (series.kind == Kind::scalars) {
       of_run.most = std::max(of_run.most, count);
+      of_run.first_metric = std::min(of_run.first_metric, series.seen.first_wall);
     } else if (series.kind == Kind::hparams) {
       const auto* entry = std::find(std::begin(kEntries), std::end(kEntries), series.tag);
       of_run.other = of_run.other || entry == std::end(kEntries);
@@ -84,6 +90,7 @@ std::vector<SubRunFacts> sub_run_facts(const Result& result, size_t runs) {
       of_run.entries |= flag;
       if (flag == kStart) {
         of_run.calls = count;
+        of_run.start = series.seen.first_wall;
         const auto* data = reinterpret_cast<const uint8_t*>(series.metadata_bytes.data());
         if (!read_start({data, series.metadata_bytes.size()}, of_run, facts[series.run].hparams))
           of_run.other = true;

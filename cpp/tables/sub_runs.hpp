@@ -12,7 +12,7 @@ namespace tbq {
 enum class SubRunState : uint8_t {
   nothing,   // no value yet
   begun,     // the first entries of the hparams plugin
-  complete,  // all three entries, and each metric at most once per call
+  complete,  // all three entries, and after them each metric at most once per call
   trial,     // either of both, but its session names its own group: a trial, not the end of the run above
   other,     // anything else
 };

@@ -326,8 +326,8 @@ class LogDir:
         """One row per run: statistics of its scalars, and `hparam.<name>`; with `media`, its last texts and images.
 
         `best={"val/loss": "min"}` adds `val/loss.best` and its step, and puts the best run first; `sort` takes columns
-        ("lr", "lr:desc"), `top` limits the number of rows. `require` leaves out runs that lack one of these columns; `media=True` adds texts and images even if `tag`
-        or `require` does not name them.
+        ("lr", "lr:desc"), `top` limits the number of rows. `require` leaves out runs that lack one of these columns;
+        `media=True` adds texts and images even if `tag` or `require` does not name them.
 
         >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]
         'lr=0.1/seed=0'

@@ -39,8 +39,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
 ) -> LogDir:
     """Find event files below a directory; or open a file, a glob, `name:path`, a list of those, or {name: path}.
 
-    Decodes no other file before you ask for a table. A metrics file (Keras' or Lightning's CSV, `trainer_state.json` and
-    others that `tbq.results.metrics` reads) opens too if you name it itself.
+    Decodes nothing else before you ask for a table. A metrics file (Keras' or Lightning's CSV, `trainer_state.json`
+    and others that `tbq.results.metrics` reads) opens too if you name it itself.
     So does a lake that `tbq.lake.sync` made.
 
     `merge_runs` merges several runs into one: `{"job": ["job1", "job2"]}`, or all runs with the same name in the first

@@ -138,7 +138,10 @@ def test_a_lake_folds_as_open_does(tmp_path_factory: pytest.TempPathFactory, ope
 
 
 @examples(60)
-@given(st.lists(st.one_of(OPERATIONS, CALLS), max_size=10), st.sampled_from(["resume", "keep", "last", "tensorboard"]))
+@given(
+    st.lists(st.one_of(OPERATIONS, CALLS), max_size=10),
+    st.sampled_from(["resume", "keep", "last", "tensorboard"]),
+)
 def test_folding_changes_names_only(
     tmp_path_factory: pytest.TempPathFactory, operations: list[Any], restarts: Any
 ) -> None:
@@ -155,7 +158,11 @@ def test_folding_changes_names_only(
         assert set(folded.runs) == set(kept.runs) - set(below)
         if len(below) > 1:
             return  # several sub-runs of one trial replace each other's rows, as sessions do
-        own = {(row["run"], row["tag"]) for row in kept.tags(restarts="keep").to_dicts() if row["run"] not in below}
+        own = {
+            (row["run"], row["tag"])
+            for row in kept.tags(restarts="keep").to_dicts()
+            if row["run"] not in below
+        }
         for kind in KINDS:
             want = []
             for row in kept.table(kind, restarts=restarts).to_dicts():
@@ -163,7 +170,9 @@ def test_folding_changes_names_only(
                 if run in below:
                     run = below[run]
                     if (run, tag) in own:
-                        logged = {each["tag"] for each in kept.tags(run=row["run"]).to_dicts()}
+                        logged = {
+                            each["tag"] for each in kept.tags(run=row["run"], restarts="keep").to_dicts()
+                        }
                         clash = sorted(each for each in logged if (run, each) in own)
                         taken = {*logged, *(each for name, each in own if name == run)}
                         for each in clash:

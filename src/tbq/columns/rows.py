@@ -74,18 +74,6 @@ def take_cells(column: pa.ChunkedArray | pa.Array, rows: Sequence[int | None]) -
     return pa.array([cells[-1 if row is None else row] for row in rows], column.type)
 
 
-def first_of(column: pa.Array, rows: Sequence[int | None], others: Sequence[int | None]) -> pa.Array:
-    """The cells at these rows; if a cell is null, the cell at the row of `others`."""
-    import pyarrow as pa
-
-    if max(len(column), len(rows)) >= FEW:
-        import pyarrow.compute as pc
-
-        return pc.coalesce(take_cells(column, rows), take_cells(column, others))
-    pairs = zip(take_cells(column, rows).to_pylist(), take_cells(column, others).to_pylist(), strict=True)
-    return pa.array([other if cell is None else cell for cell, other in pairs], column.type)
-
-
 def recast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with the types of a schema that has the same columns."""
     import pyarrow as pa

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tbq.columns.codes import values_of
 from tbq.live.pieces import Pieces
 from tbq.live.view import Axis, Curves, LatestOfRun, Series, View
 
@@ -51,7 +50,6 @@ class FeedUpdate:
 
     runs: tuple[str, ...] = ()
     latest: Mapping[str, LatestOfRun] = field(default_factory=dict)
-    statuses: Mapping[str, str | None] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     exists: bool = True
     left: int = 0  # bytes still to read
@@ -148,8 +146,7 @@ class Feed:
             changed |= {(name, kind, tag) for kind, tag in self._series.get(name, ())}
         for gone in set(self._series) - set(runs):
             changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
-        statuses = self._statuses(changed, latest)
-        self._send(FeedUpdate(runs, latest, statuses, tuple(update.problems), exists, update.left))
+        self._send(FeedUpdate(runs, latest, tuple(update.problems), exists, update.left))
         return changed
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
@@ -157,16 +154,6 @@ class Feed:
         now = {(each.kind, each.tag): each for each in latest.series}
         self._series[name] = now
         return {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
-
-    def _statuses(
-        self, changed: set[tuple[str, str, str]], latest: Mapping[str, LatestOfRun]
-    ) -> dict[str, str | None]:
-        """The hparams status of sessions, for runs whose hparams changed."""
-        if all(kind != "hparams" for _, kind, _ in changed):
-            return {}
-        table = self._follower.table("hparams").to_arrow()
-        statuses = dict(zip(values_of(table["run"]), values_of(table["status"]), strict=True))
-        return {name: statuses.get(name) for name in latest}
 
     def _draw(self, changed: set[tuple[str, str, str]]) -> None:
         """Draw the pictures that are new or outdated."""

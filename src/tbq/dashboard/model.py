@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from tbq.dashboard.runs import Run, tags_of
-from tbq.live.states import STALLED_AFTER, STATES, State
+from tbq.live.states import STALLED_AFTER, STATES, State, states_now
 from tbq.live.view import AXES, Axis
 from tbq.plot.colours import colours
 from tbq.problems import Problem
@@ -82,8 +82,6 @@ class Model:
         for name, latest in update.latest.items():
             run = self.runs.setdefault(name, Run(name))
             run.update(latest, now, late or not run.is_read)  # a new directory may hold old rows
-        for name, status in update.statuses.items():
-            self.runs[name].status = status
         self.runs = {name: self.runs.get(name) or Run(name) for name in update.runs}
         self.problems += update.problems
         self.exists = update.exists
@@ -107,7 +105,7 @@ class Model:
     def states(self) -> dict[str, State]:
         """The current state of each run that has been read."""
         now = self.clock()
-        return {name: run.state(now, self.stalled_after) for name, run in self.runs.items() if run.is_read}
+        return states_now(self.runs, now, self.stalled_after)
 
     @cached_property
     def listed(self) -> list[str]:

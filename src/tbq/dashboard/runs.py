@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.live.states import RunState
 from tbq.plot.colours import AMBER, GREEN, GREY, RED
+from tbq.states import GLYPHS
 from tbq.text import natural
 
 if TYPE_CHECKING:
@@ -20,12 +21,12 @@ class Sign(NamedTuple):
     colour: str
 
 
-#: Each state has its own shape as well as its colour, for terminals without colour.
 SIGNS: Mapping[State, Sign] = {
-    "running": Sign("●", GREEN),
-    "stalled": Sign("◐", AMBER),
-    "finished": Sign("○", GREY),
-    "failed": Sign("✕", RED),
+    "running": Sign(GLYPHS["running"], GREEN),
+    "stalled": Sign(GLYPHS["stalled"], AMBER),
+    "finished": Sign(GLYPHS["finished"], GREY),
+    "crashed": Sign(GLYPHS["crashed"], RED),
+    "diverged": Sign(GLYPHS["diverged"], RED),
 }
 
 

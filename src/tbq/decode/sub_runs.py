@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from tbq.arguments import choice
@@ -105,7 +106,9 @@ class SubRuns:
                 unknown = Facts("other", b"", healthy=False)
                 return {run.name: known[run.name][1] if run.name in known else unknown for run in runs}
             sick = _unhealthy(result)
-            for index, (run, (state, hparams, calls)) in enumerate(zip(new, result.sub_runs(len(new)), strict=True)):
+            for index, (run, (state, hparams, calls)) in enumerate(
+                zip(new, result.sub_runs(len(new)), strict=True)
+            ):
                 if calls > 1:  # each call may have other hyperparameters
                     hparams += run.name.encode(errors="surrogateescape")
                 known[run.name] = stamps[run.name], Facts(state, hparams, index not in sick)
@@ -154,7 +157,7 @@ def _candidates(runs: Sequence[Run]) -> dict[str, str]:
 def _directory(path: str) -> str:
     """The directory that a directory or a URL lies in."""
     place = path.rstrip("/" + os.sep)
-    return place.rpartition("/")[0] if is_remote(place) else os.path.dirname(place)
+    return place.rpartition("/" if is_remote(place) else os.sep)[0]
 
 
 def _with_sub_runs(run: Run, subs: Sequence[Run]) -> Run:
@@ -175,7 +178,7 @@ def _stamp(run: Run, path: str) -> _Stamp:
     if version is not None:
         return path, version.size, version.etag, version.modified
     try:
-        info = os.stat(path)
+        info = Path(path).stat()
     except OSError as failure:
         return path, failure.errno
     return path, info.st_size, info.st_mtime_ns, info.st_ino

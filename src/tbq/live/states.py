@@ -1,22 +1,20 @@
-"""The state that a run is in, by its session, its last values and the age of its last event."""
+"""What is known of a followed run, from which its state follows."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tbq.live.view import BACK
+from tbq.states import STALLED_AFTER, STATES, Facts, State, is_diverged, states_of
 
 if TYPE_CHECKING:
     from tbq.live.view import LatestOfRun
 
-State = Literal["running", "stalled", "finished", "failed"]
-STATES: tuple[State, ...] = ("running", "stalled", "finished", "failed")
+__all__ = ["STALLED_AFTER", "STATES", "RunState", "State", "states_now"]
 
-# A run is stalled if nothing came for this long, or for this many times its usual pause; later it counts as finished.
-STALLED_AFTER, STALLED_PAUSES = 120.0, 20.0
-FINISHED_AFTER, FINISHED_PAUSES = 3600.0, 200.0
 _AHEAD = 60.0  # a wall time this far in the future is of another clock
 
 
@@ -29,7 +27,8 @@ class RunState:
     began: float = math.nan
     ended: float = math.nan  # the wall time of its last event
     seen: float = math.nan  # when this process saw it grow
-    status: str | None = None  # of its hparams session
+    end: str = ""  # what its writer says
+    diverged: bool = False
     step: int | None = None  # its last one
     rate: float = 0.0  # steps per second over the last rows; 0 if that is not known
     pause: float = 0.0  # seconds from one row to the next, lately
@@ -38,12 +37,13 @@ class RunState:
     def update(self, latest: LatestOfRun, now: float, first: bool) -> None:
         """Take what a look found; `first` if that is what was there before."""
         self.is_read = True
-        self.began, self.ended = latest.began, latest.ended
+        self.began, self.ended, self.end = latest.began, latest.ended, latest.end
         if not first or self.ended > now + _AHEAD or math.isnan(self.ended):
             self.seen = now
         scalars = [each for each in latest.series if each.kind == "scalars"]
         self.step = max((each.step for each in latest.series), default=None)
         self.broken = [each.tag for each in scalars if not math.isfinite(each.value)]
+        self.diverged = any(is_diverged(each.tag, each.value) for each in scalars)
         # What is logged most often says how far the run is.
         pace = max(scalars, key=lambda each: (each.rows, each.step), default=None)
         self.rate = self.pause = 0.0
@@ -58,17 +58,13 @@ class RunState:
             ages.append(now - self.ended)
         return max(min((age for age in ages if not math.isnan(age)), default=math.inf), 0.0)
 
-    def state(self, now: float, stalled_after: float = STALLED_AFTER) -> State:
-        """Failed if its session or a value says so, finished if its session says so; otherwise by the age of its last
-        event.
-        """
-        if self.status == "failure" or self.broken:
-            return "failed"
-        if self.status == "success":
-            return "finished"
-        age = self.age(now)
-        if age >= max(FINISHED_AFTER, 2 * stalled_after, FINISHED_PAUSES * self.pause):
-            return "finished"
-        if age >= max(stalled_after, STALLED_PAUSES * self.pause):
-            return "stalled"
-        return "running"
+    def facts(self, now: float) -> Facts:
+        """What its state depends on."""
+        return Facts(self.end, self.diverged, self.age(now), self.pause, self.step)
+
+
+def states_now(
+    runs: Mapping[str, RunState], now: float, stalled_after: float = STALLED_AFTER
+) -> dict[str, State]:
+    """The states of these runs, as far as they have been read."""
+    return states_of({name: run.facts(now) for name, run in runs.items() if run.is_read}, stalled_after)

@@ -56,7 +56,7 @@ class LiveStore:
         with self.lock:
             return self._open().everything([kind]), list(self.runs)
 
-    def latest(self, runs: Iterable[str], back: int) -> list[tuple[str, tuple[float, float, list[Any]]]]:
+    def latest(self, runs: Iterable[str], back: int) -> list[tuple[str, tuple[float, float, str, list[Any]]]]:
         """Of each of these runs that is there, when it began and ended, and the last row of each series."""
         with self.lock:
             places = self._places()

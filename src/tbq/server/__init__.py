@@ -43,7 +43,8 @@ def serve(
 
     Only this machine can reach it. With another `host` a token is needed, which is made if none is given. If the port
     is taken, the next free one is. `on_start` is called with the address and a remark; without it both are printed.
-    `path`, `run`, `tag`, `steps`, `restarts`, `threads` and `sub_runs` are those of `tbq.follow`. Needs the extra "serve".
+    `path`, `run`, `tag`, `steps`, `restarts`, `threads` and `sub_runs` are those of `tbq.follow`.
+    Needs the extra "serve".
 
     >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP
     http://127.0.0.1:40123/

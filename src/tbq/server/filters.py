@@ -18,7 +18,6 @@ from tbq.select import closest
 from tbq.server.children import Children, Job
 from tbq.server.metrics import cells, parsed
 from tbq.server.points import csv_answer
-from tbq.server.runs import hparams_of
 from tbq.server.wire import Answer, json_answer
 from tbq.table.summary import STATS
 
@@ -137,7 +136,7 @@ def _facts(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
 def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
     """`hparam` as a struct, so that hparam.lr needs no quotes, and `"hparam.lr"` as the summary table has it."""
     with log.lock:
-        hparams = [hparams_of(log, run) for run in rows]
+        hparams = [log.hparams.get(run) for run in rows]
     given = [dict(each.values) if each else {} for each in hparams]
     arrays: dict[str, Any] = {}
     for name in sorted({name for values in given for name in values}):

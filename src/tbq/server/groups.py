@@ -14,7 +14,6 @@ from tbq.plot.groups import Groups
 from tbq.query.groups import Grouping, group_runs
 from tbq.query.moments import Moments, merged
 from tbq.server.points import placed, smooth_values
-from tbq.server.runs import hparams_of
 from tbq.server.wire import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -
     if not by.startswith(HPARAM):
         return Groups.coloured(Grouping.of_names(group_runs(runs, by, foreign=True)), dark=dark)
     with log.lock:
-        known = {run: hparams_of(log, run) for run in runs}
+        known = {run: log.hparams.get(run) for run in runs}
     hparams = {run: each.values for run, each in known.items() if each}
     names = [by.removeprefix(HPARAM)]
     return Groups.coloured(Grouping.of_values(runs, names, hparams, foreign=True), dark=dark)

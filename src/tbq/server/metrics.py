@@ -73,25 +73,22 @@ def parsed(text: str) -> list[tuple[str, str]]:
 
 
 def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, float]:
-    """A statistic of each of the runs that have the tag; a run that has it not itself has that of its sub-run."""
+    """A statistic of each of the runs that have the tag."""
     if stat == "best":
         stat = best_of(tag)
     with log.lock:
-        sources = {run: run for run in log.index.having("scalars", tag, rows)}
-        subs = {above: sub for sub, above in log.folds.items() if above in rows and above not in sources}
-        for sub in log.index.having("scalars", tag, list(subs.values())):
-            sources[log.folds[sub]] = sub
+        sources = log.index.having("scalars", tag, rows)
         if stat == "last":
             last = log.index.last(tag)
-            return {run: last[source] for run, source in sources.items() if source in last}
-        versions = {run: log.versions.get(run, 0) for run in sources.values()}
+            return {run: last[run] for run in sources if run in last}
+        versions = {run: log.versions.get(run, 0) for run in sources}
         cache = _cache(log, tag, stat)
         stale = [run for run, version in versions.items() if cache.get(run, (-1, None))[0] != version]
     computed = _computed(log, tag, stat, stale)
     with log.lock:
         for run in stale:
             cache[run] = versions[run], computed.get(run)
-        kept = {run: cache[source][1] for run, source in sources.items() if source in cache}
+        kept = {run: cache[run][1] for run in sources if run in cache}
         for run in [run for run in cache if run not in log.states]:
             del cache[run]
         _bound(log)

@@ -57,7 +57,7 @@ def _entry(
     log: LiveLog, run: str, states: dict[str, Any], sizes: dict[str, int], chosen: dict[str, tuple[str, str]]
 ) -> dict[str, Any]:
     known = log.states[run]
-    given = hparams_of(log, run)
+    given = log.hparams.get(run)
     return {
         "id": log.id_of(run),
         "name": run,
@@ -75,14 +75,6 @@ def _entry(
         "hparams": dict(given.values) if given else {},
         "colours": chosen[run],
     }
-
-
-def hparams_of(log: LiveLog, run: str) -> Any:
-    """The hyperparameters of a run: its own, or those of the sub-run that belongs to it."""
-    if run in log.hparams:
-        return log.hparams[run]
-    sub = next((sub for sub, above in log.folds.items() if above == run), None)
-    return log.hparams.get(sub) if sub is not None else None
 
 
 def run_colours(log: LiveLog) -> dict[str, tuple[str, str]]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tbq.live.follower import follow
 from tbq.live.listing import Listing
 from tbq.live.pieces import Pieces
-from tbq.live.states import STALLED_AFTER, RunState
+from tbq.live.states import STALLED_AFTER, RunState, states_now
 from tbq.live.view import View
-from tbq.server.hparams import Hparams, folds, read_hparams
+from tbq.server.hparams import Hparams, read_hparams
 from tbq.server.places import places_of, title_of, without_paths
 from tbq.server.series import Index
 from tbq.storage import cache_folder, chosen
@@ -83,7 +83,6 @@ class LiveLog:
         self.index = Index()
         self.states: dict[str, RunState] = {}
         self.hparams: dict[str, Hparams] = {}  # of the runs that have some
-        self.folds: dict[str, str] = {}  # runs that `add_hparams` made → the run that they belong to
         #: of this server: versions and numbers of runs mean nothing to another one
         self.instance = secrets.token_hex(8)
         self.version = 0
@@ -216,10 +215,8 @@ class LiveLog:
             self.hparams.pop(run, None)
         for run, given in hparams.items():
             if run in self.states:
-                self.states[run].status = given.status
                 self.hparams[run] = given
         if hparams or new or gone:
-            self.folds = folds(self.index, self.hparams, self.states)
             self._sorted = None
         self.left, self.exists = update.left, exists
         self.loaded = self.loaded or not update.left
@@ -293,11 +290,10 @@ class LiveLog:
             return name if name in self.states else None
 
     def shown(self) -> list[str]:
-        """The runs of the table, in its order: all but those that `add_hparams` made below another."""
+        """The runs of the table, in its order."""
         with self.lock:
             if self._sorted is None:
-                there = (run for run in self.states if run not in self.folds)
-                self._sorted = sorted(there, key=lambda run: (natural(run), run))
+                self._sorted = sorted(self.states, key=lambda run: (natural(run), run))
             return list(self._sorted)
 
     def among(self, numbers: Iterable[int]) -> list[str]:
@@ -309,11 +305,7 @@ class LiveLog:
         """The state of each run that was read, now."""
         now = self.clock()
         with self.lock:
-            return {
-                run: state.state(now, self.stalled_after)
-                for run, state in self.states.items()
-                if state.is_read
-            }
+            return states_now(self.states, now, self.stalled_after)
 
     def without_paths(self, text: str) -> str:
         """A text in which the log directory has its name alone: where it lies concerns nobody else."""

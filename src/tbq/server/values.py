@@ -14,7 +14,6 @@ from tbq.kinds.histograms import Histogram, HistogramTable, shared_edges, solid
 from tbq.kinds.tensors import array, corner
 from tbq.server.media import keys, located, rows_at
 from tbq.server.params import NotFoundError
-from tbq.server.runs import hparams_of
 from tbq.server.wire import Answer, frame, json_answer
 
 if TYPE_CHECKING:
@@ -215,7 +214,7 @@ def hparams(log: LiveLog, _params: Params) -> Answer:
     rows = log.shown()
     with log.lock:
         version = log.version
-        given = {run: hparams_of(log, run) for run in rows}
+        given = {run: log.hparams.get(run) for run in rows}
         wanted = [run for run in log.hparams if run in log.states]
     values = {run: dict(each.values) for run, each in given.items() if each}
     listed = []

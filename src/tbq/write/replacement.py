@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tbq.write.file import failure_of_caller
 from tbq.write.writer import SummaryWriter
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ class Replacement(SummaryWriter):
     may log until the process is gone.
     """
 
+    _hparams_in_run = False  # the program's runs keep the names that torch and tensorboardX give them
     _reports_unclosed = (
         False  # the program cannot be changed, and the classes of torch and tensorboardX do not
     )
@@ -61,7 +63,7 @@ class Replacement(SummaryWriter):
         self.unwatch()
         failure = self._of_each_line(SummaryWriter.close)
         self._lines.clear()
-        self._file.rest()
+        self._file.rest(failure_of_caller())
         if failure is not None:
             raise failure
         self._report()

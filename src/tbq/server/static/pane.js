@@ -46,7 +46,7 @@ function said(list) {
   const parts = [list === all ? `${count(all)} ${all === 1 ? "run" : "runs"}` : `${count(list)} of ${count(all)} runs`];
   if (on !== list) parts.push(`${count(on)} shown`);
   const states = listed.value.reduce((/** @type {Record<string, number>} */ sum, run) => ((sum[run.state] = (sum[run.state] ?? 0) + 1), sum), {});
-  for (const state of ["running", "stalled", "failed"]) if (states[state]) parts.push(`${count(states[state])} ${state}`);
+  for (const state of ["running", "stalled", "crashed", "diverged"]) if (states[state]) parts.push(`${count(states[state])} ${state}`);
   return parts.join(" · ");
 }
 

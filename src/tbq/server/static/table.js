@@ -11,7 +11,7 @@ import { Spark } from "./spark.js";
 /** @typedef {{ kind: "run", run: Run, depth: number } | { kind: "group", name: string, ids: Run[], open: boolean, colours: [string, string] | null }} Row */
 
 export const ROW = 28;
-const GLYPHS = /** @type {Record<string, string>} */ ({ running: "●", stalled: "◐", finished: "○", failed: "✕" });
+const GLYPHS = /** @type {Record<string, string>} */ ({ running: "●", stalled: "◐", finished: "○", crashed: "✕", diverged: "≁" });
 
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const closed = signal(new Set()); // groups whose runs are folded away
