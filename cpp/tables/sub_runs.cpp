@@ -96,7 +96,7 @@ std::vector<SubRunFacts> sub_run_facts(const Result& result, size_t runs) {
           of_run.other = true;
         facts[series.run].calls = count;
       }
-    } else if (series.kind != Kind::logs) {
+    } else {
       of_run.other = true;
     }
   }

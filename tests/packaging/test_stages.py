@@ -16,7 +16,7 @@ ROOT = Path(tbq.__file__).parent
 #: What everything may use.
 GROUND = (
     "errors", "arguments", "schema", "select", "text", "roles", "limits", "arrays", "progress", "scratch", "problems",
-    "storage", "termination", "numbers", "memory",
+    "storage", "termination", "numbers", "memory", "states",
 )  # fmt: skip
 #: The path of data, the one place that says so. Formats come before tables, since every table can be written.
 STAGES = (

@@ -10,6 +10,7 @@ from tbq.dashboard import screen
 from tbq.dashboard.feed import FeedUpdate
 from tbq.dashboard.model import SMOOTHS, SORTS, Model, chosen
 from tbq.dashboard.runs import Run
+from tbq.live.states import states_now
 from tbq.live.view import LatestOfRun, Series
 from tbq.plot.cells import plain
 from tbq.plot.colours import PALETTE, colours
@@ -28,6 +29,10 @@ def latest(*of_run: Series, ended: float = NOW) -> LatestOfRun:
     return LatestOfRun(NOW - 5000, ended, list(of_run))
 
 
+def state_of(run: Run, now: float) -> str:
+    return states_now({"a": run}, now)["a"]
+
+
 def model(**runs: LatestOfRun) -> Model:
     made = Model("runs", clock=lambda: NOW)
     made.take(FeedUpdate(tuple(runs), runs))
@@ -35,41 +40,41 @@ def model(**runs: LatestOfRun) -> Model:
 
 
 @pytest.mark.parametrize(
-    ("age", "status", "value", "state"),
+    ("age", "end", "value", "state"),
     [
         (0.0, None, 0.5, "running"),
         (199.0, None, 0.5, "running"),  # 20 pauses of 10 s
         (201.0, None, 0.5, "stalled"),
         (3601.0, None, 0.5, "finished"),
-        (1.0, "success", 0.5, "finished"),
-        (1.0, "failure", 0.5, "failed"),
-        (1.0, "running", 0.5, "running"),
-        (1e6, "running", 0.5, "finished"),
-        (1.0, None, math.nan, "failed"),
-        (1.0, None, math.inf, "failed"),
-        (1.0, "success", math.nan, "failed"),
+        (1.0, "finished", 0.5, "finished"),
+        (1.0, "failed", 0.5, "crashed"),
+        (1.0, None, math.nan, "diverged"),
+        (1.0, None, math.inf, "diverged"),
+        (1.0, "finished", math.nan, "diverged"),
+        (1.0, "failed", math.nan, "diverged"),
         (-30.0, None, 0.5, "running"),  # a clock that is a little ahead
     ],
 )
-def test_state_of_a_run(age: float, status: str | None, value: float, state: str) -> None:
-    run = Run("a", status=status)
-    run.update(latest(series(value=value, wall=NOW - age), ended=NOW - age), NOW, first=True)
-    assert run.state(NOW) == state
+def test_state_of_a_run(age: float, end: str | None, value: float, state: str) -> None:
+    run = Run("a")
+    of_run = latest(series(value=value, wall=NOW - age), ended=NOW - age)._replace(end=end or "")
+    run.update(of_run, NOW, first=True)
+    assert state_of(run, NOW) == state
 
 
 def test_a_run_that_grows_is_running_whatever_its_clock_says() -> None:
     run = Run("a")
     run.update(latest(series(wall=NOW - 90_000), ended=NOW - 90_000), NOW, first=True)
-    assert run.state(NOW) == "finished"
+    assert state_of(run, NOW) == "finished"
     run.update(latest(series(step=101, wall=NOW - 89_990), ended=NOW - 89_990), NOW, first=False)
-    assert run.state(NOW) == "running"
-    assert run.state(NOW + 1000) == "stalled"
+    assert state_of(run, NOW) == "running"
+    assert state_of(run, NOW + 1000) == "stalled"
 
 
 def test_a_clock_far_ahead_does_not_run_for_ever() -> None:
     run = Run("a")
     run.update(latest(series(wall=NOW + 1e6), ended=NOW + 1e6), NOW, first=True)
-    assert [run.state(NOW + age) for age in (0, 300, 4000)] == ["running", "stalled", "finished"]
+    assert [state_of(run, NOW + age) for age in (0, 300, 4000)] == ["running", "stalled", "finished"]
 
 
 def test_rate_and_step() -> None:

@@ -38,8 +38,8 @@ class LatestOfRun(NamedTuple):
 
     began: float
     ended: float
-    end: str  # what its writer says: "finished", "failed", or nothing
     series: list[Series]
+    end: str = ""  # what its writer says: "finished", "failed", or nothing
 
 
 class Curves(NamedTuple):
@@ -64,7 +64,7 @@ class View:
     def latest(self, runs: Iterable[str]) -> dict[str, LatestOfRun]:
         """The last row of each series of these runs."""
         return {
-            run: LatestOfRun(began, ended, end, [Series(*each) for each in series])
+            run: LatestOfRun(began, ended, [Series(*each) for each in series], end)
             for run, (began, ended, end, series) in self._store.latest(runs, BACK)
         }
 
