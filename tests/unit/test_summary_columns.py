@@ -193,7 +193,9 @@ def test_names_prove_nothing(tmp_path: Path) -> None:
     assert [row["run"] for row in rows(log)] == ["a", "b", "b/1700000000.5", "sweep", "sweep/run-0"]
 
 
-@pytest.mark.filterwarnings("ignore:.*in common:tbq.TbqWarning", "ignore:.*sub-run has the tag:tbq.TbqWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*in common:tbq.TbqWarning", "ignore:.*sub-run has the tag:tbq.TbqWarning"
+)
 @settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(

@@ -13,7 +13,7 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tbq.diagnosis.finding import Finding, Rule
 
@@ -26,14 +26,7 @@ RULE = Rule("TBQ409", "crashed", "warning")
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    from tbq.decode.reader import Reader
-    from tbq.decode.sub_runs import fold
-    from tbq.kinds.overview import overview
-
-    if not survey.runs:
-        return
-    reader = Reader(fold(survey.discovered, survey.unpacked), survey.unpacked)
-    for row in overview(reader, "runs").select(["run", "last_step", "state"]).to_pylist():
+    for row in _runs(survey):
         if row["state"] == "crashed":
             step = "" if row["last_step"] is None else f" at step {row['last_step']:,}"
             yield RULE.finding(
@@ -41,3 +34,21 @@ def check(survey: Survey) -> Iterator[Finding]:
                 run=row["run"],
                 hint="run it again, or leave it out",
             )
+
+
+def _runs(survey: Survey) -> list[dict[str, Any]]:
+    from tbq.decode.reader import Reader
+    from tbq.decode.sub_runs import fold
+    from tbq.errors import SourceError
+    from tbq.kinds.overview import overview
+
+    if not survey.runs:
+        return []
+    reader = Reader(fold(survey.discovered, survey.unpacked), survey.unpacked)
+    try:
+        rows: list[dict[str, Any]] = (
+            overview(reader, "runs").select(["run", "last_step", "state"]).to_pylist()
+        )
+    except SourceError:  # no file can be read, which is another finding
+        return []
+    return rows
