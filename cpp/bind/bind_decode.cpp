@@ -20,10 +20,12 @@
 #include "bytes/names.hpp"
 #include "bytes/utf8.hpp"
 #include "decode/decode.hpp"
+#include "decode/ends.hpp"
 #include "decode/file_opener.hpp"
 #include "tables/scalars.hpp"
 #include "tables/series_table.hpp"
 #include "tables/session_tables.hpp"
+#include "tables/sub_runs.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -72,7 +74,8 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
                     nb::object select, int64_t first_step, int64_t last_step, const std::string& restarts,
                     unsigned threads, size_t block, uint64_t split, bool defer, nb::object progress,
                     nb::object inflate, bool session_tables, bool verify, bool count, bool general_only,
-                    nb::object columns, nb::object ranges, nb::object metadata, nb::object names) {
+                    nb::object columns, nb::object ranges, nb::object metadata, nb::object names,
+                    nb::object below) {
   std::vector<FileSpec> files;
   files.reserve(nb::len(paths));
   for (nb::handle path : paths) {
@@ -90,6 +93,7 @@ Result decode_files(nb::list paths, const std::vector<uint32_t>& runs, const std
     }
   }
   set_names(files, names);
+  set_below(files, below);
   DecodeOptions options;
   options.kinds = kinds_of(kinds);
   options.first_step = first_step;
@@ -207,6 +211,19 @@ void bind_decode(nb::module_& m) {
           },
           nb::sig("def run_starts(self) -> dict[int, float]"),
           "The start of each run with wall times: the earliest time in any of its files, selected or not.")
+      .def(
+          "run_ends",
+          [](const Result& self) {
+            std::map<uint32_t, RunEnds> ends;
+            for (const FileReport& file : self.files) ends[file.run].add(file);
+            nb::dict of_runs;
+            for (const auto& [run, of_run] : ends) {
+              if (of_run.end() != RunEnd::none) of_runs[nb::int_(run)] = run_end_name(of_run.end());
+            }
+            return of_runs;
+          },
+          nb::sig("def run_ends(self) -> dict[int, str]"),
+          "How runs ended, by the marks of their writers: `finished` or `failed`.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_named(kind)); },
@@ -226,6 +243,33 @@ void bind_decode(nb::module_& m) {
           },
           nb::sig("def metadata(self) -> dict[int, dict[bytes, bytes]]"),
           "For each run, the SummaryMetadata that applies to each tag, if the tag has one.")
+      .def(
+          "renamed",
+          [](const Result& self) {
+            nb::list rows;
+            for (const FileReport& file : self.files) {
+              for (const auto& [tag, name] : file.renamed)
+                rows.append(nb::make_tuple(file.run, display_name(tag), display_name(name)));
+            }
+            return rows;
+          },
+          nb::sig("def renamed(self) -> list[tuple[int, str, str]]"),
+          "The tags of files below their runs that have another name there: run, tag, name.")
+      .def(
+          "sub_runs",
+          [](const Result& self, size_t runs) {
+            nb::list facts;
+            for (const SubRunFacts& each : sub_run_facts(self, runs)) {
+              facts.append(nb::make_tuple(sub_run_state_name(each.state),
+                                          nb::bytes(each.hparams.data(), each.hparams.size()), each.calls));
+            }
+            return facts;
+          },
+          "runs"_a, nb::sig("def sub_runs(self, runs: int) -> list[tuple[str, bytes, int]]"),
+          "For each run, whether it holds what `add_hparams` writes (`nothing`, `begun`, `complete`, `trial` "
+          "or "
+          "`other`), the hyperparameters of its first call as bytes that can be compared, and the number of "
+          "calls.")
       .def(
           "notable",
           [](const Result& self) {
@@ -326,7 +370,7 @@ void bind_decode(nb::module_& m) {
         "last_step"_a, "restarts"_a, "threads"_a, "block"_a, "split"_a, "defer"_a, "progress"_a.none(),
         "inflate"_a.none(), "session_tables"_a = false, "verify"_a = false, "count"_a = false,
         "general_only"_a = false, "columns"_a.none() = nb::none(), "ranges"_a.none() = nb::none(),
-        "metadata"_a.none() = nb::none(), "names"_a.none() = nb::none(),
+        "metadata"_a.none() = nb::none(), "names"_a.none() = nb::none(), "below"_a.none() = nb::none(),
         nb::sig(
             "def decode(paths: list[bytes], runs: collections.abc.Sequence[int], kinds: "
             "collections.abc.Sequence[str], "
@@ -339,9 +383,10 @@ void bind_decode(nb::module_& m) {
             "columns: collections.abc.Sequence[str] | None = None, "
             "ranges: collections.abc.Sequence[tuple[int, int]] | None = None, "
             "metadata: collections.abc.Sequence[dict[bytes, bytes] | None] | None = None, "
-            "names: list[bytes] | None = None) -> Result"),
+            "names: list[bytes] | None = None, "
+            "below: collections.abc.Sequence[bool] | None = None) -> Result"),
         "Decode event files on several threads; files are ordered by `names`, if the paths are those of "
-        "copies.");
+        "copies. `below` says which files are of a directory below their run's.");
 }
 
 }  // namespace tbq

@@ -216,6 +216,9 @@ void bind_encode(nb::module_& m) {
       .def("take", &take, nb::sig("def take(self) -> tuple[bytes, int]"),
            "All pending records, and their number.")
       .def("notes", &notes, nb::sig("def notes(self) -> list[tuple[str, str, int, int]]"))
+      .def(
+          "has_tag", [](const EventBuffer& self, const std::string& tag) { return self.has_tag(tag); },
+          nb::arg("tag"))
       .def("expect_after", &EventBuffer::expect_after, nb::arg("step").none())
       .def("call_attention", &EventBuffer::call_attention, nb::arg("on"))
       .def("drop_past_limit", &EventBuffer::drop_past_limit, nb::arg("on"))

@@ -78,7 +78,7 @@ class PythonStore {
   }
 
   void set_files(const std::vector<std::string>& runs, nb::list paths, const std::vector<uint32_t>& run_of,
-                 nb::object names) {
+                 nb::object names, nb::object below) {
     std::vector<FileSpec> files;
     for (std::string& path : paths_of(paths)) files.push_back({std::move(path), 0});
     if (run_of.size() != files.size()) throw nb::value_error("run_of: want one per path");
@@ -87,6 +87,7 @@ class PythonStore {
       files[i].run = run_of[i];
     }
     set_names(files, names);
+    set_below(files, below);
     const Unlocked free;
     const std::lock_guard turn(mutex_);
     store_->set_files(runs, files);
@@ -207,6 +208,7 @@ class PythonStore {
   nb::list latest(const std::vector<uint32_t>& runs, uint64_t back) {
     struct OfRun {
       std::pair<double, double> times;
+      RunEnd end = RunEnd::none;
       std::vector<Latest> series;
     };
     std::vector<OfRun> of_runs;
@@ -214,7 +216,8 @@ class PythonStore {
       const Unlocked free;
       const std::lock_guard turn(mutex_);
       for (const uint32_t run : runs) {
-        of_runs.push_back({store_->run(run).times(), store_->run(run).latest(back)});
+        const LiveRun& of = store_->run(run);
+        of_runs.push_back({of.times(), of.end(), of.latest(back)});
       }
     }
     nb::list out;
@@ -225,7 +228,7 @@ class PythonStore {
                                      each.wall_time, each.value, each.earlier_step, each.earlier_wall_time,
                                      each.takeovers));
       }
-      out.append(nb::make_tuple(run.times.first, run.times.second, series));
+      out.append(nb::make_tuple(run.times.first, run.times.second, run_end_name(run.end), series));
     }
     return out;
   }
@@ -290,10 +293,12 @@ void bind_live(nb::module_& m) {
            "inflate"_a.none(), "general_only"_a = false, "patterns"_a = std::vector<std::string>(),
            "hidden"_a.none() = nb::none(), "split"_a = DecodeOptions().split)
       .def("set_files", &PythonStore::set_files, "runs"_a, "paths"_a, "run_of"_a,
-           "names"_a.none() = nb::none(),
+           "names"_a.none() = nb::none(), "below"_a.none() = nb::none(),
            nb::sig("def set_files(self, runs: collections.abc.Sequence[str], paths: list[bytes], "
-                   "run_of: collections.abc.Sequence[int], names: list[bytes] | None = None) -> None"),
-           "Sets the files to follow; they are ordered by `names`, if the paths are those of copies.")
+                   "run_of: collections.abc.Sequence[int], names: list[bytes] | None = None, "
+                   "below: collections.abc.Sequence[bool] | None = None) -> None"),
+           "Sets the files to follow; they are ordered by `names`, if the paths are those of copies. `below` "
+           "says which of them are of a directory below their run's.")
       .def("poll", &PythonStore::poll, "rows"_a = true, "most"_a = UINT64_MAX,
            "Check every file and read what is new, up to about `most` bytes; without `rows`, only report the "
            "changes of files. Returns the same update again until taken() is called with it.")
@@ -309,9 +314,10 @@ void bind_live(nb::module_& m) {
            "then the position of each curve's first value that is not finite.")
       .def("latest", &PythonStore::latest, "runs"_a, "back"_a,
            nb::sig("def latest(self, runs: collections.abc.Sequence[int], back: int) -> "
-                   "list[tuple[float, float, list[tuple[str, str, int, int, float, float, int, float, "
+                   "list[tuple[float, float, str, list[tuple[str, str, int, int, float, float, int, float, "
                    "list[tuple[int, float]]]]]]"),
-           "For each of these runs: when it began and ended, and for each series the kind, tag, number of "
+           "For each of these runs: when it began and ended, how its writer says that it ended, and for each "
+           "series the kind, tag, number of "
            "rows, "
            "step, wall time and value of its last row, step and wall time of the row `back` rows before it, "
            "and where later sessions took over.")

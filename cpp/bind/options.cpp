@@ -46,6 +46,13 @@ void set_names(std::vector<FileSpec>& files, const nb::object& names) {
   for (size_t i = 0; i < files.size(); ++i) files[i].name = std::move(new_names[i]);
 }
 
+void set_below(std::vector<FileSpec>& files, const nb::object& below) {
+  if (below.is_none()) return;
+  const auto flags = nb::cast<std::vector<bool>>(below);
+  if (flags.size() != files.size()) throw nb::value_error("below: want one per path");
+  for (size_t i = 0; i < files.size(); ++i) files[i].is_below = flags[i];
+}
+
 bool TagQuestions::ask(std::string_view tag) {
   const std::lock_guard turn(mutex_);
   const auto known = answers_.find(tag);

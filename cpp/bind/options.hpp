@@ -23,6 +23,8 @@ Kinds kinds_of(const std::vector<std::string>& names);
 std::vector<std::string> paths_of(const nanobind::list& paths);
 // Sets the names that files are ordered by, unless `names` is None.
 void set_names(std::vector<FileSpec>& files, const nanobind::object& names);
+// Sets which files are of a directory below their run's, unless `below` is None.
+void set_below(std::vector<FileSpec>& files, const nanobind::object& below);
 
 // Asks Python whether a tag is wanted, once per tag, however many runs have it: a call into Python costs more
 // than reading a small file.

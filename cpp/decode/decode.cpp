@@ -6,6 +6,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "decode/below.hpp"
 #include "decode/crew.hpp"
 #include "decode/file_opener.hpp"
 #include "decode/jobs.hpp"
@@ -20,8 +21,11 @@ struct Manner {
   bool careful = false;
   bool steps = false;                // store the steps of every kind, to count the rows that stay
   const Plugins* plugins = nullptr;  // known so far
+  const Renames* renamed = &kNone;   // for files below the run
   bool again = false;                // the bytes were already counted as progress
   std::vector<const Part*> before;   // earlier parts of the same file
+
+  static inline const Renames kNone;
 };
 
 class Decoder {
@@ -38,6 +42,7 @@ class Decoder {
       result_.files[i].path = files[i].path;
       result_.files[i].name = files[i].name;
       result_.files[i].run = files[i].run;
+      result_.files[i].is_below = files[i].is_below;
     }
   }
 
@@ -91,7 +96,7 @@ class Decoder {
 
   // ---- files and parts
 
-  PartOptions part_options(uint32_t run, const Manner& manner) {
+  PartOptions part_options(const FileSpec& file, const Manner& manner) {
     PartOptions part;
     part.kinds = options_.kinds;
     if (options_.restarts != Restarts::tensorboard) {  // that policy needs every step, whatever is asked for
@@ -103,10 +108,11 @@ class Decoder {
       part.steps_only = true;
     }
     part.defer = options_.defer;
-    part.careful = manner.careful;
+    part.careful = manner.careful || file.is_below;
     part.general_only = options_.general_only;
-    part.run = run;
+    part.run = file.run;
     part.plugins = manner.plugins;
+    if (file.is_below) part.renamed = manner.renamed;
     part.before = manner.before;
     part.select = &options_.select;
     part.stop = &crew_.stop();
@@ -126,8 +132,7 @@ class Decoder {
       worker.reader.reset(&file, file.size());
       begin = Recovery(worker.reader, &crew_.stop()).find_record(begin).resume;
     }
-    decode_part(file, worker.reader, worker.pool, part_options(specs_[index].run, manner), begin, limit,
-                *part);
+    decode_part(file, worker.reader, worker.pool, part_options(specs_[index], manner), begin, limit, *part);
     return part;
   }
 
@@ -144,9 +149,14 @@ class Decoder {
 
   // ---- runs
 
+  size_t own_files(size_t run) const {
+    return static_cast<size_t>(std::count_if(specs_.begin() + static_cast<std::ptrdiff_t>(runs_[run]),
+                                             specs_.begin() + static_cast<std::ptrdiff_t>(runs_[run + 1]),
+                                             [](const FileSpec& file) { return !file.is_below; }));
+  }
   // If sessions are compared, all of their records count.
   bool careful_from_the_start(size_t run) const {
-    return options_.verify || options_.session_tables || options_.count || runs_[run + 1] - runs_[run] > 1;
+    return options_.verify || options_.session_tables || options_.count || own_files(run) > 1;
   }
   Manner first_manner(size_t run) const {
     Manner manner;
@@ -245,12 +255,25 @@ class Decoder {
     const bool by_path = options_.restarts == Restarts::tensorboard;
     Manner manner = first_manner(run);
     manner.again = true;
-    RunSessions sessions = order_run(parts, result_.files, by_path);
+    Renames renamed;
+    manner.renamed = &renamed;
+    RunSessions sessions;
+    // Gives tags of files below the run other names, and orders the sessions.
+    const auto order = [&] {
+      renamed = renames_of(parts, result_.files);
+      decode_again(worker, parts, manner, [&](const Part& part) {
+        return result_.files[part.file].is_below && part.renamed != renamed;
+      });
+      sessions = order_run(parts, result_.files, by_path);
+    };
+    order();
     const auto verify_passed = [&] {
-      if (manner.careful || (sessions.ordered.size() < 2 && !may_begin_earlier(parts))) return;
+      const auto own = std::count_if(sessions.ordered.begin(), sessions.ordered.end(),
+                                     [](const RunSession& session) { return !session.is_below; });
+      if (manner.careful || (own < 2 && !may_begin_earlier(parts))) return;
       manner.careful = true;
       decode_again(worker, parts, manner, [](const Part& part) { return part.passed > 0; });
-      sessions = order_run(parts, result_.files, by_path);
+      order();
     };
     verify_passed();
     // Only now is it certain which session is the first, and so which metadata applies.
@@ -258,7 +281,7 @@ class Decoder {
     manner.plugins = &plugins;
     if (decode_again(worker, parts, manner,
                      [&](const Part& part) { return assumed_wrongly(part, plugins); })) {
-      sessions = order_run(parts, result_.files, by_path);
+      order();
       verify_passed();  // with all plugins known, other records may be skipped
     }
     if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !stopped()) {

@@ -21,6 +21,7 @@ struct FileSpec {
   uint64_t begin = 0;
   uint64_t limit = UINT64_MAX;
   std::string name = {};  // orders the files, if the path is only that of a copy
+  bool is_below = false;  // of a directory below the run's own: see decode/below.hpp
 
   bool is_whole() const { return begin == 0 && limit == UINT64_MAX; }
 };

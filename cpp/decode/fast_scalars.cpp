@@ -85,6 +85,7 @@ void FastScalars::store(TagEntry& entry, int64_t step, double wall, double value
     return;
   }
   series.segments.note(session_, series.rows(), step, wall);
+  series.segments.set_last(value);
   if (store_ && step >= options_.first_step && step <= options_.last_step) {
     series.append(pool_, step, wall, value);
   }

@@ -177,6 +177,7 @@ void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, con
   const std::vector<Place> places = place_segments(sources, sessions);
   if (options_.session_tables)
     report_segments(series.size(), session_base_, places, sessions, segment_reports);
+  if (!places.empty()) report.last_value = places.back().ref.segment->last_value;
   if (options_.count && !counted(report)) return;  // its rows are not stored
   const auto row_of = [&](const Place& place, uint64_t row) {
     return sources[place.source].scalars->row(row);

@@ -15,7 +15,9 @@ PartDecoder::PartDecoder(const File& file, BlockReader& reader, Pool& pool, cons
       part_(out),
       scalars_(out.tags, pool, options),
       blobs_(out, pool),
-      walker_(reader, *this, options.stop) {}
+      walker_(reader, *this, options.stop) {
+  if (options.renamed) part_.renamed = *options.renamed;
+}
 
 void PartDecoder::run(uint64_t begin, uint64_t limit) {
   reader_.reset(&file_, file_.size());

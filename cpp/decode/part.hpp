@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +47,19 @@ struct FirstEvent {
   }
 };
 
+// The last event that says how its writer ended.
+struct EndMark {
+  bool known = false;
+  bool failed = false;
+  double wall_time = 0;
+
+  // Adds a mark that comes later; the status is that of the hparams plugin, and only its ends count.
+  void add(uint64_t status, double wall);
+  void merge(const EndMark& later) {
+    if (later.known && (!known || later.wall_time >= wall_time)) *this = later;
+  }
+};
+
 // A session: from an event file's start, or a later file_version record in it, to the next.
 struct Session {
   uint64_t offset = 0;     // the offset of its first record
@@ -60,6 +75,9 @@ struct Session {
 // The plugin of each tag of a run, as its first metadata names it.
 using Plugins = NameMap<std::string>;
 
+// Tags of a file below its run that have another name in the run: see decode/below.hpp.
+using Renames = std::map<std::string, std::string, std::less<>>;
+
 struct Part;
 
 struct PartOptions {
@@ -74,6 +92,7 @@ struct PartOptions {
   bool general_only = false;  // disable all fast paths: for tests that compare both
   uint32_t run = 0;
   const Plugins* plugins = nullptr;  // known from elsewhere in the run
+  const Renames* renamed = nullptr;  // for a file below its run
   // The parts of the same file before this one, if they are known: their knowledge of tags applies here too.
   std::vector<const Part*> before = {};
   // Called once for each new tag; empty selects all.
@@ -102,11 +121,14 @@ struct Part {
   FaultLimit listed;         // of them
   uint64_t more_faults = 0;  // further faults that are not listed
   uint64_t lost_bytes = 0;
+  EndMark end_mark;
   bool has_event = false;
   int64_t first_event_step = 0;  // the step of the first event that counts
   bool in_doubt = false;         // the walk from the file's start may skip damage that is listed here
   // Tags of damaged records with an unknown kind. Their only use: deciding whether to decode again.
   NameSet unsure;
+  Renames renamed;                            // by these names its tags were stored
+  std::set<std::string, std::less<>> logged;  // the tags of a file below its run, as they were logged
   TagTable tags;
   Arena arena;
   std::vector<std::shared_ptr<void>> slabs;  // own the columns that rows point to

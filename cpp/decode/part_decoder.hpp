@@ -89,7 +89,9 @@ class PartDecoder {
     return !entry.metadata.empty() && entry.metadata.back().session == session_;
   }
   bool alone(const ValueRef& value, const EventBytes& bytes) const;
-  TagEntry& entry_of(std::string_view tag);
+  // The tag by the name that it has in the run.
+  std::string_view name_of(const ValueRef& value, const EventBytes& bytes) const;
+  TagEntry& entry_of(const ValueRef& value, const EventBytes& bytes);
   bool known_elsewhere(const std::string& tag, std::string& plugin) const;
   bool selected(std::string_view tag) const {
     return !options_.select || !*options_.select || (*options_.select)(options_.run, tag);

@@ -55,7 +55,7 @@ void PartDecoder::refused(uint64_t at, uint64_t length) {
   FileSource source(reader_, at + kHeader, length);
   if (!walk_event(source, event_) || !tags_readable()) return;
   const EventBytes bytes(source);
-  for (const ValueRef& value : event_.values) part_.unsure.emplace(tag_of(value, bytes));
+  for (const ValueRef& value : event_.values) part_.unsure.emplace(name_of(value, bytes));
 }
 
 // Whether the event just walked has few values and is small apart from its payloads.
@@ -89,7 +89,7 @@ PartDecoder::Use PartDecoder::use_of(uint64_t at, uint64_t length) {
 
 // Whether a value is wanted, or may be, if its claims are true.
 bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes) {
-  const std::string tag(tag_of(value, bytes));
+  const std::string tag(name_of(value, bytes));
   const TagEntry* entry = part_.tags.find(tag);
   if (entry ? !entry->selected : !selected(tag)) return false;
   std::string plugin;
@@ -116,7 +116,7 @@ bool PartDecoder::yields_row(const ValueRef& value, const EventBytes& bytes) {
 // that its tensors have an unwanted kind, counts only in a verified record.
 bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
   if (!untagged_name(value.field).empty()) return false;  // a single key would decide everything
-  const std::string tag(tag_of(value, bytes));
+  const std::string tag(name_of(value, bytes));
   TagEntry* here = part_.tags.find(tag);
   const TagEntry* known = nullptr;  // the entry that knows most: with this session's metadata
   uint16_t fields = 0;
@@ -177,7 +177,7 @@ void PartDecoder::learn_tags(uint64_t at, uint64_t length) {
   if (!walk_event(source, event_)) return;
   const EventBytes bytes(source);
   for (const ValueRef& value : event_.values) {
-    TagEntry& entry = entry_of(tag_of(value, bytes));
+    TagEntry& entry = entry_of(value, bytes);
     learn_metadata(entry, value, bytes);
     const Kind kind = kind_of(value.field, entry.plugin);
     const bool number = value.field == ValueField::simple_value;

@@ -19,7 +19,29 @@ uint64_t dtype_number(const ValueRef& value, const EventBytes& bytes) {
   return head.size() >= 2 && head[0] == kDtypeKey && head[1] < 0x80 ? head[1] : 0;
 }
 
+// The status of a SessionEndInfo of the hparams plugin; 0 if the metadata holds something else.
+uint64_t session_end(Bytes metadata) {
+  Cursor data(plugin_content(metadata));
+  Field field;
+  uint64_t status = 0;
+  while (!data.empty() && data.field(field)) {
+    if (!field.is(schema::HparamsPluginData::session_end_info, Wire::bytes)) continue;
+    Cursor end(field.bytes);
+    Field inner;
+    while (!end.empty() && end.field(inner)) {
+      if (inner.is(schema::SessionEndInfo::status, Wire::varint)) status = inner.value;
+    }
+  }
+  return status;
+}
+
 }  // namespace
+
+void EndMark::add(uint64_t status, double wall) {
+  if ((status != schema::SessionEndInfo::success && status != schema::SessionEndInfo::failure) || !(wall > 0))
+    return;
+  merge({true, status == schema::SessionEndInfo::failure, wall});
+}
 
 uint64_t lead_of(const ValueRef& value, const EventBytes& bytes) {
   const Bytes first = bytes.of({value.payload.offset, value.payload.length > 0 ? 1U : 0U});
@@ -49,8 +71,12 @@ void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
   }
   if (event_.writer.length > 0 && part_.writer.empty()) part_.writer = as_text(bytes.of(event_.writer));
   if (event_.session_start) now_->start.add(event_.step);
-  note_record(event_.wall_time);
-  if (!event_.has_file_version && !event_.session_start) now_->first_event.merge({true, event_.wall_time});
+  if (event_.end != 0) part_.end_mark.add(event_.end, event_.wall_time);
+  // The mark that a writer leaves at its end has the time of day, whatever times its values have.
+  const bool is_mark = event_.end != 0 && event_.what == 0;
+  note_record(is_mark ? 0 : event_.wall_time);
+  if (!event_.has_file_version && !event_.session_start && !is_mark)
+    now_->first_event.merge({true, event_.wall_time});
   if (!part_.has_event) part_.first_event_step = event_.step;
   part_.has_event = true;
   if (after_fault_) {
@@ -64,7 +90,7 @@ void PartDecoder::add_event(uint64_t at, const EventBytes& bytes) {
 }
 
 void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes& bytes) {
-  TagEntry& entry = entry_of(tag_of(value, bytes));
+  TagEntry& entry = entry_of(value, bytes);
   learn_metadata(entry, value, bytes);
   now_->steps.add(event_.step);
   scalars_.predictor().follow(&entry);
@@ -79,6 +105,8 @@ void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes
     return;
   }
   Kind kind = kind_of(value.field, entry.plugin);
+  if (kind == Kind::hparams && value.has_metadata)
+    part_.end_mark.add(session_end(bytes.of(value.metadata)), event_.wall_time);
   if (kind_by_plugin(value) && !entry.plugin_known) entry.assumed = true;
   if (entry.dtype == 0 && value.field == ValueField::tensor) entry.dtype = dtype_number(value, bytes);
   bool refused = false;
@@ -91,7 +119,9 @@ void PartDecoder::add_value(uint64_t at, const ValueRef& value, const EventBytes
   BlobSeries& series = entry.blobs[static_cast<uint8_t>(kind)];
   series.segments.note(session_, series.rows.size(), event_.step, event_.wall_time);
   if (wants(kind) && entry.selected && in_range(event_.step)) add_blob(at, value, bytes, entry, series, kind);
-  if (!refused && alone(value, bytes)) FastBlobs::learn(entry, value, bytes.memory(), kind, series);
+  // An end of a session is more than a row.
+  if (!refused && kind != Kind::hparams && kind != Kind::logs && alone(value, bytes))
+    FastBlobs::learn(entry, value, bytes.memory(), kind, series);
 }
 
 // Returns false if the value is not exactly one number.
@@ -180,7 +210,15 @@ bool PartDecoder::alone(const ValueRef& value, const EventBytes& bytes) const {
          value.end == bytes.size();
 }
 
-TagEntry& PartDecoder::entry_of(std::string_view tag) {
+std::string_view PartDecoder::name_of(const ValueRef& value, const EventBytes& bytes) const {
+  const std::string_view tag = tag_of(value, bytes);
+  const auto other = part_.renamed.find(tag);
+  return other == part_.renamed.end() ? tag : std::string_view(other->second);
+}
+
+TagEntry& PartDecoder::entry_of(const ValueRef& value, const EventBytes& bytes) {
+  if (options_.renamed) part_.logged.emplace(tag_of(value, bytes));
+  const std::string_view tag = name_of(value, bytes);
   if (TagEntry* guess = scalars_.predictor().guess(); guess && guess->tag == tag) return *guess;
   if (TagEntry* known = part_.tags.find(tag)) return *known;
   TagEntry& added = part_.tags.add(tag);

@@ -42,6 +42,7 @@ std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool 
   std::stable_sort(order.begin(), order.end(), [&](uint32_t left, uint32_t right) {
     const RunSession& a = sessions[left];
     const RunSession& b = sessions[right];
+    if (a.is_below != b.is_below) return a.is_below;
     if (by_path) {
       if (a.path != b.path) return a.path < b.path;
       return a.offset < b.offset;
@@ -53,18 +54,27 @@ std::vector<uint32_t> order_sessions(std::span<const RunSession> sessions, bool 
   return order;
 }
 
+size_t first_later(std::span<const RunSession> ordered, size_t session) {
+  const RunSession& of = ordered[session];
+  const auto later = std::partition_point(
+      ordered.begin() + static_cast<std::ptrdiff_t>(session), ordered.end(), [&](const RunSession& s) {
+        return s.is_below == of.is_below ? !(s.times.begin > of.times.end) : s.is_below;
+      });
+  return static_cast<size_t>(later - ordered.begin());
+}
+
 std::vector<int64_t> start_limits(std::span<const RunSession> ordered) {
   // For session i: the smallest START step of the sessions that began after it ended.
-  std::vector<int64_t> least(ordered.size() + 1, kNoLimit);
+  std::vector<int64_t> least(ordered.size(), kNoLimit);
   for (size_t i = ordered.size(); i-- > 0;) {
-    least[i] = ordered[i].start.known ? std::min(least[i + 1], ordered[i].start.step) : least[i + 1];
+    const bool followed = i + 1 < ordered.size() && ordered[i + 1].is_below == ordered[i].is_below;
+    least[i] = followed ? least[i + 1] : kNoLimit;
+    if (ordered[i].start.known) least[i] = std::min(least[i], ordered[i].start.step);
   }
   std::vector<int64_t> limits(ordered.size(), kNoLimit);
   for (size_t i = 0; i < ordered.size(); ++i) {
-    const auto later =
-        std::partition_point(ordered.begin() + static_cast<std::ptrdiff_t>(i), ordered.end(),
-                             [&](const RunSession& s) { return !(s.times.begin > ordered[i].times.end); });
-    limits[i] = least[static_cast<size_t>(later - ordered.begin())];
+    const size_t later = first_later(ordered, i);
+    if (later < ordered.size() && ordered[later].is_below == ordered[i].is_below) limits[i] = least[later];
   }
   return limits;
 }

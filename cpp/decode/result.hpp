@@ -32,6 +32,8 @@ struct FileReport {
   std::string path;
   std::string name;  // orders the files, if the path is only that of a copy
   uint32_t run = 0;
+  bool is_below = false;  // see decode/below.hpp
+  Renames renamed;        // of its tags
   FileState state = FileState::events;
   int error = 0;
   bool compressed = false;
@@ -46,6 +48,7 @@ struct FileReport {
   uint64_t bytes_read = 0;
   StepSpan steps;  // of its values
   TimeSpan times;  // of its records
+  EndMark end;
   std::string writer;
   std::string file_version;
   std::vector<Fault> faults;
@@ -82,6 +85,7 @@ struct SeriesReport {
   StepSpan dropped;   // rows dropped by the restart policy
   uint64_t rounded = 0;
   uint64_t refused = 0;
+  double last_value = 0;  // of a scalar, if its values were asked for
 };
 
 // The part of a series that one session logged; those of a series are consecutive, in the order of sessions.

@@ -36,6 +36,7 @@ void ScalarSeries::measure() {
         known.min = least;
         known.max = most;
         known.last = steps[rows - 1];
+        segment.last_value = chunk.values()[low - first + rows - 1];
         if (const double* walls = chunk.walls()) {
           if (known.count == 0) seen.first_wall = walls[low - first];
           seen.last_wall = walls[low - first + rows - 1];

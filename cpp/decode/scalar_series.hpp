@@ -13,10 +13,11 @@ namespace tbq {
 
 // The values of one tag in one session: the range of the stored rows, and the span of all values.
 struct Segment {
-  uint32_t session = 0;  // index into the part's sessions
-  uint64_t begin = 0;    // first stored row
-  uint64_t end = 0;      // one past the last stored row
-  Span seen;             // of all values, stored or not
+  uint32_t session = 0;   // index into the part's sessions
+  uint64_t begin = 0;     // first stored row
+  uint64_t end = 0;       // one past the last stored row
+  Span seen;              // of all values, stored or not
+  double last_value = 0;  // of a scalar
 };
 
 // The segments of a series; the newest one is open, and its `end` is valid only after finish().
@@ -28,6 +29,8 @@ class Segments {
       begin(session, stored);
     open_->seen.add(step, wall);
   }
+  // After note(): the value, if it is a scalar.
+  void set_last(double value) { open_->last_value = value; }
   bool is_open(uint32_t session) const { return session == session_; }
   void finish(uint64_t stored) {
     if (open_) open_->end = stored;

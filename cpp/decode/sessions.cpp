@@ -25,7 +25,8 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
       } else {
         empty = nothing;
         joined.push_back(
-            {part->file, files[part->file].ordered_by(), session.offset, session.times, session.start});
+            {part->file, files[part->file].ordered_by(), session.offset, session.times, session.start,
+                          files[part->file].is_below});
         first_events.push_back(session.first_event);
       }
       of_part.push_back(static_cast<uint32_t>(joined.size() - 1));
@@ -142,6 +143,8 @@ void report_file(uint32_t index, const Parts& parts, FileReport& report) {
     if (part->error != 0) report.error = part->error;
     if (report.writer.empty()) report.writer = part->writer;
     if (report.file_version.empty()) report.file_version = part->file_version;
+    report.end.merge(part->end_mark);
+    report.renamed.insert(part->renamed.begin(), part->renamed.end());
     add_faults(report, *part, last_step);
     for (const Session& session : part->sessions) {
       if (report.sessions == 0 || (!session.continues && !empty)) {

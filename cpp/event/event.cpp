@@ -14,6 +14,7 @@ void EventRef::clear() {
   file_version = {};
   writer = {};
   session_start = false;
+  end = 0;
   strange = false;
   values.clear();
   earlier = 0;
@@ -112,7 +113,18 @@ bool walk_session_log(Source& source, Range range, EventRef& out) {
   while (fields.next(item)) {
     if (item.is(schema::SessionLog::status, Wire::varint)) {
       out.session_start = item.value == schema::SessionLog::start;
+      if (item.value == schema::SessionLog::stop) out.end = schema::SessionEndInfo::success;
     }
+  }
+  return fields.ok();
+}
+
+template <class Source>
+bool walk_end(Source& source, Range range, EventRef& out) {
+  Fields<Source> fields(source, range);
+  typename Fields<Source>::Item item;
+  while (fields.next(item)) {
+    if (item.is(schema::End::status, Wire::varint)) out.end = item.value;
   }
   return fields.ok();
 }
@@ -189,6 +201,9 @@ bool walk(Source& source, const ValuesPlace& from, bool all, EventRef& out) {
         case schema::Event::source_metadata:
           out.has_source_metadata = true;
           ok = walk_source_metadata(source, item.range, out) && ok;
+          break;
+        case schema::Event::end:
+          ok = walk_end(source, item.range, out) && ok;
           break;
         default:
           out.strange = true;

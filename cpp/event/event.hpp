@@ -37,6 +37,7 @@ struct EventRef {
   Range file_version;
   Range writer;  // source_metadata.writer
   bool session_start = false;
+  uint64_t end = 0;              // that a session stopped, as a Status of the hparams plugin; 0 if it did not
   bool strange = false;          // has fields that no known writer writes, or a value without content
   std::vector<ValueRef> values;  // the current portion: the first one, until next_values() is called
   uint64_t earlier = 0;          // number of values in earlier portions

@@ -24,6 +24,12 @@ struct Event {
   static constexpr uint32_t tagged_run_metadata = 8;
   static constexpr uint32_t meta_graph_def = 9;
   static constexpr uint32_t source_metadata = 10;
+  static constexpr uint32_t end = 1000;  // of tbq's writer; TensorBoard's Event has no such field
+};
+// How a writer ended; in an event of its own.
+struct End {
+  static constexpr uint32_t status = 1;   // a Status of the hparams plugin
+  static constexpr uint32_t message = 2;  // the error
 };
 struct SourceMetadata {
   static constexpr uint32_t writer = 1;
@@ -40,7 +46,8 @@ struct SessionLog {
   static constexpr uint32_t status = 1;
   static constexpr uint32_t checkpoint_path = 2;
   static constexpr uint32_t message = 3;
-  static constexpr uint64_t start = 1;  // a value of `status`
+  static constexpr uint64_t start = 1;  // values of `status`
+  static constexpr uint64_t stop = 2;
 };
 
 struct Summary {
@@ -186,6 +193,8 @@ struct SessionStartInfo {
 };
 struct SessionEndInfo {
   static constexpr uint32_t status = 1;
+  static constexpr uint64_t success = 1;  // values of `status`
+  static constexpr uint64_t failure = 2;
 };
 struct MetricInfo {
   static constexpr uint32_t name = 1;

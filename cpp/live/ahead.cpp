@@ -41,7 +41,7 @@ void LiveRun::read_ahead(LiveReader& reader, const StopFlag& stop, const AheadJo
     begin = Recovery(reader.reader, &stop).find_record(begin).resume;
     if (begin >= piece.limit) return;
   }
-  piece.part = decode(reader, handle, file.id, begin, piece.limit, stop);
+  piece.part = decode(reader, handle, file, begin, piece.limit, stop);
 }
 
 // Adds consecutive pieces as settled parts. Returns the part after them, up to the file's end or to the limit
@@ -55,7 +55,7 @@ std::shared_ptr<Part> LiveRun::decode_ahead(LiveReader& reader, LiveFile& file, 
     std::shared_ptr<Part> part = piece.part;
     // If the piece begins elsewhere, it is wrong: the walk from the file's beginning is right.
     if (!part || part->begin != file.settled)
-      part = decode(reader, handle, file.id, file.settled, piece.limit, stop);
+      part = decode(reader, handle, file, file.settled, piece.limit, stop);
     if (&piece == &ahead.pieces.back()) return part;
     if (part->error != 0 || part->truncated > 0 || part->settled != part->stopped ||
         part->stopped <= file.settled) {

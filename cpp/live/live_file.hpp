@@ -39,9 +39,10 @@ struct Ahead {
 
 struct LiveFile {
   std::string path;
-  std::string name;   // orders the files, if the path is only that of a copy
-  uint32_t id = 0;    // the number of its report; a new one each time the file is read from the start
-  FileStatus status;  // at the last read
+  std::string name;       // orders the files, if the path is only that of a copy
+  bool is_below = false;  // see decode/below.hpp
+  uint32_t id = 0;        // the number of its report; a new one each time the file is read from the start
+  FileStatus status;      // at the last read
   bool known = false;
   bool again = false;  // some bytes were left for the next poll
   FileReport opened;   // the findings of opening it

@@ -1,6 +1,7 @@
 // Reads the files of a run: continues where they grew, or starts again.
 #include <algorithm>
 
+#include "decode/below.hpp"
 #include "decode/file_opener.hpp"
 #include "live/live_run.hpp"
 #include "live/pack.hpp"
@@ -8,8 +9,8 @@
 
 namespace tbq {
 
-std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, uint32_t file, uint64_t begin,
-                                      uint64_t limit, const StopFlag& stop) {
+std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, const LiveFile& file,
+                                      uint64_t begin, uint64_t limit, const StopFlag& stop) {
   PartOptions options;
   options.kinds = options_.kinds;
   if (options_.restarts != Restarts::tensorboard) {
@@ -21,10 +22,11 @@ std::shared_ptr<Part> LiveRun::decode(LiveReader& reader, const File& handle, ui
   options.general_only = options_.general_only;
   options.run = index;
   options.plugins = &plugins_;
+  if (file.is_below) options.renamed = &renamed_;
   options.select = &options_.select;
   options.stop = &stop;
   auto part = std::make_shared<Part>();
-  part->file = file;
+  part->file = file.id;
   decode_part(handle, reader.reader, reader.pool, options, begin, limit, *part);
   pack(*part, reader.pool, reader.much ? &reader.kept : nullptr);
   return part;
@@ -78,18 +80,18 @@ void LiveRun::read_parts(LiveReader& reader, LiveFile& file, const File& handle,
   file.unfinished = 0;
   const uint64_t until = file.opened.compressed ? UINT64_MAX : file.until;
   auto part = decode_ahead(reader, file, handle, ahead, stop);
-  if (!part && file.settled < until) part = decode(reader, handle, file.id, file.settled, until, stop);
+  if (!part && file.settled < until) part = decode(reader, handle, file, file.settled, until, stop);
   // Unsettled records depend on everything after them.
   if (part && until != UINT64_MAX && (part->settled < part->stopped || part->settled <= file.settled))
-    part = decode(reader, handle, file.id, file.settled, UINT64_MAX, stop);
+    part = decode(reader, handle, file, file.settled, UINT64_MAX, stop);
   if (!part) {
     // The pieces decoded ahead already reach the limit.
   } else if (part->error == 0 && part->settled > file.settled) {
     if (part->settled < part->stopped) {
-      auto settled = decode(reader, handle, file.id, file.settled, part->settled, stop);
+      auto settled = decode(reader, handle, file, file.settled, part->settled, stop);
       file.settled = part->settled;
       file.parts.push_back(std::move(settled));
-      file.tail = decode(reader, handle, file.id, file.settled, UINT64_MAX, stop);
+      file.tail = decode(reader, handle, file, file.settled, UINT64_MAX, stop);
     } else {
       file.settled = part->settled;
       file.unfinished = part->truncated;
@@ -115,16 +117,14 @@ void LiveRun::keep_place(const Part& before, const LiveFile& file) noexcept {
   }
 }
 
-// Decodes parts again if their kinds were decided by another plugin than the tag's.
-void LiveRun::correct_plugins(LiveReader& reader, const StopFlag& stop) {
-  const Parts parts = all_parts();
-  plugins_ = plugins_of(parts, order(parts), nullptr);
+template <class Which>
+void LiveRun::decode_again(LiveReader& reader, const StopFlag& stop, Which&& which) {
   for (auto& file : files_) {
     const auto correct = [&](std::shared_ptr<Part>& part, uint64_t limit) {
-      if (!assumed_wrongly(*part, plugins_)) return;
+      if (!which(*file, *part)) return;
       File handle;
       if (handle.open(file->opened.unpacked.empty() ? file->path : file->opened.unpacked) != 0) return;
-      auto again = decode(reader, handle, file->id, part->begin, limit, stop);
+      auto again = decode(reader, handle, *file, part->begin, limit, stop);
       if (stop.is_set() || again->stopped != part->stopped || again->records != part->records)
         return;  // the file was replaced
       again->truncated = part->truncated;
@@ -140,11 +140,26 @@ void LiveRun::correct_plugins(LiveReader& reader, const StopFlag& stop) {
   }
 }
 
+// Decodes parts again if a tag below the run needs another name now, or if their kinds were decided by
+// another plugin than the tag's.
+void LiveRun::correct(LiveReader& reader, const StopFlag& stop) {
+  Parts parts = all_parts();
+  renamed_ = renames_of(parts, reports_);
+  decode_again(reader, stop, [&](const LiveFile& file, const Part& part) {
+    return file.is_below && part.renamed != renamed_;
+  });
+  parts = all_parts();
+  plugins_ = plugins_of(parts, order(parts), nullptr);
+  decode_again(reader, stop,
+               [&](const LiveFile&, const Part& part) { return assumed_wrongly(part, plugins_); });
+}
+
 void LiveRun::read(LiveReader& reader, const StopFlag& stop) {
   dirty_ = true;  // until commit()
   for (const auto& file : files_) {
     reports_[file->id].path = file->path;
     reports_[file->id].name = file->name;
+    reports_[file->id].is_below = file->is_below;
   }
   changes_.reserve(changes_.size() + files_.size());
   for (auto& file : files_) {
@@ -162,7 +177,7 @@ void LiveRun::read(LiveReader& reader, const StopFlag& stop) {
     change.what = std::exchange(file->change, FileChange::none);
     changes_.push_back(std::move(change));  // room was reserved above
   }
-  correct_plugins(reader, stop);
+  correct(reader, stop);
 }
 
 }  // namespace tbq

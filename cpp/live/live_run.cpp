@@ -37,6 +37,7 @@ void LiveRun::set_files(std::span<const FileSpec> specs) {
     files[i] = std::make_unique<LiveFile>();
     files[i]->path = specs[i].path;
     files[i]->name = specs[i].name;
+    files[i]->is_below = specs[i].is_below;
     files[i]->id = static_cast<uint32_t>(free);
     reports_[free++] = {};
     any = true;
@@ -117,6 +118,7 @@ void LiveRun::update(LiveReader& reader, const Asked& asked, RunsUpdate& out) {
     report = file->opened;
     report.path = file->path;
     report.name = file->name;
+    report.is_below = file->is_below;
     report_file(file->id, parts, report);
     report.truncated += file->unfinished;
   }
@@ -238,11 +240,7 @@ std::vector<LiveRun::SessionState> LiveRun::states_of(const RunSessions& session
   std::vector<SessionState> states;
   const auto& ordered = sessions.ordered;
   for (size_t i = 0; i < ordered.size(); ++i) {
-    const auto later =
-        std::partition_point(ordered.begin() + static_cast<std::ptrdiff_t>(i), ordered.end(),
-                             [&](const RunSession& s) { return !(s.times.begin > ordered[i].times.end); });
-    states.push_back({ordered[i].file, ordered[i].offset, sessions.starts[i],
-                      static_cast<size_t>(later - ordered.begin())});
+    states.push_back({ordered[i].file, ordered[i].offset, sessions.starts[i], first_later(ordered, i)});
   }
   return states;
 }
@@ -283,7 +281,7 @@ bool LiveRun::merge_parts_of(LiveReader& reader, const LiveFile& file, Parts& pa
   const uint64_t end = parts.back()->stopped;
   File handle;
   if (handle.open(file.path) != 0 || !file.remembers(handle)) return false;
-  auto merged = decode(reader, handle, file.id, begin, end, stop);
+  auto merged = decode(reader, handle, file, begin, end, stop);
   uint64_t records = 0;
   for (size_t i = first; i < parts.size(); ++i) records += parts[i]->records;
   // The merged part must equal the old parts; if it does not, the next check finds the file's change.
@@ -350,6 +348,12 @@ std::pair<double, double> LiveRun::times() const {
     ended = std::max(ended, times.end);
   }
   return began <= ended ? std::pair(began, ended) : std::pair(std::nan(""), std::nan(""));
+}
+
+RunEnd LiveRun::end() const {
+  RunEnds ends;
+  for (const auto& file : files_) ends.add(reports_[file->id]);
+  return ends.end();
 }
 
 void LiveRun::join_all(Joiner& joiner, std::vector<FileReport>& files) const {

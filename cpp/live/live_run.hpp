@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "decode/delivered.hpp"
+#include "decode/ends.hpp"
 #include "decode/join.hpp"
 #include "live/curves.hpp"
 #include "live/latest.hpp"
@@ -122,6 +123,8 @@ class LiveRun {
   std::optional<double> first_event() const;
   // The wall times of the first and the last event of any kind; NaN if none is known.
   std::pair<double, double> times() const;
+  // How it ended, if a mark of its writer counts.
+  RunEnd end() const;
   // Adds all rows to a Joiner that does not take the memory of parts, and adds the reports of files.
   void join_all(Joiner& joiner, std::vector<FileReport>& files) const;
 
@@ -141,12 +144,15 @@ class LiveRun {
   bool read_file(LiveReader& reader, LiveFile& known, const StopFlag& stop);
   void read_parts(LiveReader& reader, LiveFile& file, const File& handle, const Ahead& ahead,
                   const StopFlag& stop);
-  std::shared_ptr<Part> decode(LiveReader& reader, const File& handle, uint32_t file, uint64_t begin,
+  std::shared_ptr<Part> decode(LiveReader& reader, const File& handle, const LiveFile& file, uint64_t begin,
                                uint64_t limit, const StopFlag& stop);
   std::shared_ptr<Part> decode_ahead(LiveReader& reader, LiveFile& file, const File& handle,
                                      const Ahead& ahead, const StopFlag& stop);
   void keep_place(const Part& before, const LiveFile& file) noexcept;
-  void correct_plugins(LiveReader& reader, const StopFlag& stop);
+  // Decodes parts again: those for which `which` returns true.
+  template <class Which>
+  void decode_again(LiveReader& reader, const StopFlag& stop, Which&& which);
+  void correct(LiveReader& reader, const StopFlag& stop);
   bool merge_parts_of(LiveReader& reader, const LiveFile& file, Parts& parts, const StopFlag& stop);
   RunSessions order(const Parts& parts) const {
     return order_run(parts, reports_, options_.restarts == Restarts::tensorboard);
@@ -159,6 +165,7 @@ class LiveRun {
   std::vector<std::unique_ptr<LiveFile>> files_;
   std::vector<FileReport> reports_;  // indexed by LiveFile::id
   Plugins plugins_;
+  Renames renamed_;  // for files below the run
   Delivered delivered_;
   std::vector<SessionState> states_;
   std::unordered_set<const Part*> fresh_;  // since the last join

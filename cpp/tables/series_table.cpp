@@ -13,7 +13,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
   BytesBuilder tag("U"), kind("U"), plugin("U"), dtype("U"), display_name("U"), description("U");
   FixedBuilder<int64_t> count, rows, dropped, dropped_first, dropped_last, rounded, refused;
   FixedBuilder<int64_t> first_step, last_step, min_step, max_step;
-  FixedBuilder<double> first_wall, last_wall;
+  FixedBuilder<double> first_wall, last_wall, last_value;
   BoolBuilder selected;
   const auto as_int64 = [](uint64_t value) { return static_cast<int64_t>(value); };
   const auto text = [](BytesBuilder& column, std::string_view value) {
@@ -46,6 +46,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
     max_step.append(report.seen.steps.max);
     first_wall.append(report.seen.first_wall);
     last_wall.append(report.seen.last_wall);
+    last_value.append(report.last_value);
   }
   Batch batch;
   batch.length = static_cast<int64_t>(result.series.size());
@@ -71,6 +72,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
   batch.columns.push_back(dropped_last.finish("dropped_last"));
   batch.columns.push_back(rounded.finish("rounded"));
   batch.columns.push_back(refused.finish("refused"));
+  batch.columns.push_back(last_value.finish("last_value"));
   export_batch(std::move(batch), out);
 }
 

@@ -170,6 +170,11 @@ void EventBuffer::put_back(Chunk chunk) {
   pending_ = std::move(chunk);
 }
 
+bool EventBuffer::has_tag(std::string_view tag) const {
+  const std::lock_guard lock(mutex_);
+  return tags_.find(tag) != tags_.end();
+}
+
 std::vector<Note> EventBuffer::notes() {
   const std::lock_guard lock(mutex_);
   return std::exchange(notes_, {});

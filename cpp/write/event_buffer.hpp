@@ -73,6 +73,8 @@ class EventBuffer {
   // Undoes swap_out(): the chunk's records are pending again, before those that came since.
   void put_back(Chunk chunk);
 
+  // Whether a value was logged under this tag since the session began.
+  bool has_tag(std::string_view tag) const;
   std::vector<Note> notes();
   // Adds one note if the first logged step is smaller than `step`.
   void expect_after(std::optional<int64_t> step);

@@ -83,6 +83,15 @@ class LogDir:
         return self._reader.names
 
     @property
+    def sub_runs(self) -> dict[str, str]:
+        """The directories of `add_hparams` that are part of a run, by the names that they would have as runs.
+
+        >>> log.sub_runs
+        {}
+        """
+        return {name: run.name for run in self._reader.runs for name in run.folded}
+
+    @property
     def files(self) -> list[str]:
         """The paths of the event files, run by run.
 
@@ -317,10 +326,9 @@ class LogDir:
     ) -> SummaryTable:
         """One row per run: statistics of its scalars, and `hparam.<name>`; with `media`, its last texts and images.
 
-        The sub-run of `add_hparams` is folded into its parent. `best={"val/loss": "min"}` adds `val/loss.best` and its
-        step, and puts the best run first; `sort` takes columns ("lr", "lr:desc"), `top` limits the number of
-        rows. `require` leaves out runs that lack one of these columns; `media=True` adds texts and images even if `tag`
-        or `require` does not name them.
+        `best={"val/loss": "min"}` adds `val/loss.best` and its step, and puts the best run first; `sort` takes columns
+        ("lr", "lr:desc"), `top` limits the number of rows. `require` leaves out runs that lack one of these columns;
+        `media=True` adds texts and images even if `tag` or `require` does not name them.
 
         With `by` ("hparam.lr", or a list; as in `reduce`), one row per configuration: over the best values of its runs
         `n, mean, std, ci95`, `p` of the difference from the best configuration (Welch's test), `best`, `worst`.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import weakref
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
+from tbq.arguments import choice
 from tbq.decode.reader import Reader
-from tbq.errors import SourceError, warn
+from tbq.decode.sub_runs import SubRunsAs, fold
+from tbq.errors import SourceError, UsageError, warn
 from tbq.logdir import LogDir
 from tbq.source.discover import Found, discover, find, is_lake, refuse_lakes, remote_for, sources
 from tbq.source.inflate import Unpacked
@@ -33,11 +35,12 @@ def open(  # noqa: A001 - tbq.open, as users read it
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
+    sub_runs: SubRunsAs = "fold",
 ) -> LogDir:
     """Find event files below a directory; or open a file, a glob, `name:path`, a list of those, or {name: path}.
 
-    Decodes nothing before you ask for a table. A metrics file (Keras' or Lightning's CSV, `trainer_state.json` and
-    others that `tbq.results.metrics` reads) opens too if you name it itself.
+    Decodes nothing else before you ask for a table. A metrics file (Keras' or Lightning's CSV, `trainer_state.json`
+    and others that `tbq.results.metrics` reads) opens too if you name it itself.
     So does a lake that `tbq.lake.sync` made.
 
     `merge_runs` merges several runs into one: `{"job": ["job1", "job2"]}`, or all runs with the same name in the first
@@ -49,6 +52,10 @@ def open(  # noqa: A001 - tbq.open, as users read it
     A path may be a URL: `s3://`, `gs://`, `az://`, `http://`, `https://`, `file://`. `storage` sets the store's options
     by name ({"aws_region": "eu-west-1"}); tbq fetches objects when needed, and keeps them in the folder `cache`.
 
+    A directory below a run with nothing but hyperparameters and final metrics, as `add_hparams` of torch and
+    tensorboardX makes it, is part of that run; with `sub_runs="keep"` it is its own run. tbq decodes small runs below
+    other runs to find out.
+
     >>> tbq.open("runs")
     <tbq.LogDir 'runs': 9 runs, 10 files>
     """
@@ -57,7 +64,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
     if len(named) == 1 and merge_runs is None and is_lake(named[0][1]):
         from tbq.lake.opening import open as open_lake
 
-        return open_lake(named[0][1])
+        return _with_lakes_sub_runs(open_lake(named[0][1]), sub_runs)
     refuse_lakes(named, "open it alone, without a name and without merge_runs")
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
@@ -66,7 +73,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
         lake = _remote_lake(named, storage) if merge_runs is None else None
         if lake is None:
             raise _nothing(listing)
-        return lake
+        return _with_lakes_sub_runs(lake, sub_runs)
+    listing = fold(listing, unpacked, sub_runs)
     if merge_runs is not None:
         from tbq.source.merge import merge_runs as merge
 
@@ -77,13 +85,31 @@ def open(  # noqa: A001 - tbq.open, as users read it
         None
         if metrics is None
         else partial(
-            open, path, merge_runs=merge_runs, max_unpacked=max_unpacked, storage=storage, cache=cache
+            open,
+            path,
+            merge_runs=merge_runs,
+            max_unpacked=max_unpacked,
+            storage=storage,
+            cache=cache,
+            sub_runs=sub_runs,
         )
     )
     log = LogDir(Reader(listing, unpacked), reopen)
     if metrics is not None:
         weakref.finalize(log, metrics.remove)
     return log
+
+
+def _with_lakes_sub_runs(lake: LogDir, sub_runs: SubRunsAs) -> LogDir:
+    """The lake; raises if it cannot show sub-runs as asked, because it was not made so."""
+    choice("sub_runs", sub_runs, get_args(SubRunsAs))
+    if sub_runs == "keep":
+        raise UsageError(
+            "sub_runs='keep' is for event files: a lake has the runs that it was made with",
+            path=lake.path,
+            hint="tbq.lake.sync(…, sub_runs='keep'), tbq sync --sub-runs keep",
+        )
+    return lake
 
 
 def _remote_lake(named: list[tuple[str | None, str]], storage: Storage | None) -> LogDir | None:

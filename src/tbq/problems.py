@@ -38,6 +38,9 @@ class Problem:
 #: What to do about rows that a later session overtook, for messages and findings.
 RESTART_HINT = "to keep them: restarts='keep', --restarts keep"
 
+#: How to see the sub-runs of `add_hparams` as runs.
+SUB_RUNS_HINT = "to keep sub-runs apart: sub_runs='keep', --sub-runs keep"
+
 
 def brief(problems: Iterable[Problem]) -> list[str]:
     """One line per file (or run): its first problem, and the number of further problems."""

@@ -57,7 +57,7 @@ _COLUMNS = {
     ),
     "runs": (
         "run:label files:int64 bytes:int64 events:int64 first_wall_time:float64 last_wall_time:float64 "
-        "last_step:int64 writer:string health:label"
+        "last_step:int64 writer:string health:label state:label"
     ),
     "tags": (
         "run:label tag:label kind:label plugin:label dtype:label count:int64 first_step:int64 "

@@ -38,7 +38,7 @@ def charts(text: str) -> bool:
 def test_in_a_terminal_of_80_by_24(runs: Path) -> None:
     terminal = Terminal("watch", runs)
     terminal.until(charts)
-    screen = terminal.shows("runs (9)", "✕ diverged", "○ lr=0.01/seed=0", "? help", "q quit")
+    screen = terminal.shows("runs (9)", "≁ diverged", "○ lr=0.01/seed=0", "? help", "q quit")
     assert all(len(line) <= 80 for line in screen.splitlines())
     terminal.type("/")
     terminal.shows("Esc drops it")
@@ -73,8 +73,8 @@ def test_in_a_terminal_of_80_by_24(runs: Path) -> None:
 def test_without_colour(runs: Path) -> None:
     terminal = Terminal("watch", runs, "--tag", "train/*", NO_COLOR="1")
     terminal.until(charts)
-    screen = terminal.shows("✕ diverged", "○ lr=0.01/seed=0")
-    assert re.search(r"^a✕ diverged", screen, re.MULTILINE)  # letters where others have colours
+    screen = terminal.shows("≁ diverged", "○ lr=0.01/seed=0")
+    assert re.search(r"^a≁ diverged", screen, re.MULTILINE)  # letters where others have colours
     assert re.search(r"[a-z]$", screen, re.MULTILINE)
     terminal.type("q")
     assert terminal.end() == 0

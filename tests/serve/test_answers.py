@@ -33,7 +33,7 @@ def test_state_and_runs_and_tags(asked: Asked, log: tbq.LogDir) -> None:
         assert run["last_step"] == table[name]["last_step"]
         assert run["bytes"] == table[name]["bytes"]
         assert run["events"] == table[name]["events"]
-    assert runs["diverged"]["state"] == "failed"
+    assert runs["diverged"]["state"] == "diverged"
     assert runs["diverged"]["hparams"]["lr"] == 1.0
     assert runs["lr=0.1/seed=0"]["state"] == "finished"
     tags = {entry["tag"]: entry for entry in asked.json("tags")["tags"]}
@@ -135,13 +135,13 @@ def test_a_value_at_a_step(asked: Asked, log: tbq.LogDir) -> None:
     ("where", "want"),
     [
         ('hparam.lr > 0.05 and "val/loss" < 0.3', {"lr=0.1/seed=0", "lr=0.1/seed=1"}),
-        ("\"hparam.optimizer\" = 'sgd' and state = 'failed'", {"diverged"}),
+        ("\"hparam.optimizer\" = 'sgd' and state = 'diverged'", {"diverged"}),
         ("run like 'lr=0.01%'", {"lr=0.01/seed=0", "lr=0.01/seed=1"}),
         ('isnan("val/loss")', {"diverged"}),
         ('"val/loss.min" > 6', {"diverged"}),
         ("step is null", set()),
-        ("STATE = 'failed'", {"diverged"}),
-        ("state = 'failed' ;\n", {"diverged"}),
+        ("STATE = 'diverged'", {"diverged"}),
+        ("state = 'diverged' ;\n", {"diverged"}),
     ],
 )
 def test_filters(asked: Asked, where: str, want: set[str]) -> None:

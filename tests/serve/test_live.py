@@ -119,7 +119,9 @@ def test_listeners_are_told_which_runs_changed(tmp_path: Path) -> None:
 
 
 def test_a_run_that_stalls_is_told_of(tmp_path: Path) -> None:
-    write(tmp_path / "a", [1.0])
+    writer = tbq.SummaryWriter(tmp_path / "a")
+    writer.add_scalar("loss", 1.0, 0)
+    writer.flush()
     now = [time.time()]
     asked = Asked(tmp_path, clock=lambda: now[0], stalled_after=60)
     told: list[Change] = []
@@ -130,6 +132,9 @@ def test_a_run_that_stalls_is_told_of(tmp_path: Path) -> None:
     looked(asked)
     assert asked.json("runs")["runs"][0]["state"] == "stalled"
     assert [change.runs for change in told][-1] == [0]
+    writer.close()
+    looked(asked)
+    assert asked.json("runs")["runs"][0]["state"] == "finished"
 
 
 def test_a_look_that_fails_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

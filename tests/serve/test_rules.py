@@ -22,12 +22,13 @@ import tbq
 from tbq.dashboard.runs import SIGNS
 from tbq.dashboard.runs import UNREAD as NOT_READ
 from tbq.diagnosis.finding import SEVERITIES
-from tbq.live.states import SHAPES, STATES, UNREAD
+from tbq.live.states import STATES, UNREAD
 from tbq.numbers import compact, duration, number, sized
 from tbq.plot.options import BANDS as PLOT_BANDS
 from tbq.query.moments import BANDS
 from tbq.roles import best_of, better, role, split
 from tbq.select import name_filter
+from tbq.states import GLYPHS
 from tbq.text import counted, natural
 
 RULES = Path(__file__).parents[1] / "fixtures" / "rules"
@@ -144,10 +145,10 @@ def test_globs_of_filters_fit_as_shell_globs() -> None:
 
 def test_lists_that_every_view_shows() -> None:
     words = json.loads((RULES / "words.json").read_text("utf-8"))
-    assert words["states"] == SHAPES
+    assert words["states"] == dict(GLYPHS)
     assert list(words["states"]) == list(STATES)
     assert words["unread"] == UNREAD
-    assert {sign.shape for sign in (*SIGNS.values(), NOT_READ)} == {*SHAPES.values(), UNREAD}
+    assert {sign.shape for sign in (*SIGNS.values(), NOT_READ)} == {*GLYPHS.values(), UNREAD}
     assert sorted(words["bands"]) == sorted(BANDS)
     assert {*BANDS} <= {*PLOT_BANDS}
     assert words["severities"] == list(SEVERITIES)

@@ -152,15 +152,18 @@ def folds(log: tbq.LogDir) -> dict[str, str]:
     return sub_runs(pa.table(log._reader.survey().series(log.runs)), log.runs).folded
 
 
-def test_a_sub_run_alone_is_itself(tmp_path: Path) -> None:
+def test_a_sub_run_is_part_of_its_run_or_a_run(tmp_path: Path) -> None:
     write(tmp_path, scalar("loss", 1.0), run="exp")
     write(tmp_path, *add_hparams({"lr": 0.5}), scalar("acc", 0.75), run="exp/1700000000.12")
     log = tbq.open(tmp_path)
-    assert [row["run"] for row in rows(log)] == ["exp"]
-    alone = rows(log, run="exp/1700000000.12")
+    assert [(row["run"], row["acc"], row["hparam.lr"]) for row in rows(log)] == [("exp", 0.75, 0.5)]
+    with pytest.raises(tbq.errors.SelectionError, match="sub_runs='keep'"):
+        log.summary(run="exp/1700000000.12")
+    kept = tbq.open(tmp_path, sub_runs="keep")
+    assert [row["run"] for row in rows(kept)] == ["exp", "exp/1700000000.12"]
+    alone = rows(kept, run="exp/1700000000.12")
     assert [(row["run"], row["acc"], row["hparam.lr"]) for row in alone] == [("exp/1700000000.12", 0.75, 0.5)]
-    assert [row["run"] for row in rows(log, run="exp")] == ["exp"]
-    row = log.compare("exp", "exp/1700000000.12").to_arrow().to_pylist()[0]
+    row = kept.compare("exp", "exp/1700000000.12").to_arrow().to_pylist()[0]
     assert (row["what"], row["name"], row["a_text"], row["b_text"]) == ("hparam", "lr", None, "0.5")
 
 
@@ -186,10 +189,13 @@ def test_names_prove_nothing(tmp_path: Path) -> None:
         tmp_path, session_start({"lr": 1.0}), session_end(1), scalar("acc", 0.5), run="sweep/run-0"
     )  # TF2's trial
     log = tbq.open(tmp_path)
-    assert folds(log) == {"a/named_by_the_user": "a"}
+    assert folds(tbq.open(tmp_path, sub_runs="keep")) == log.sub_runs == {"a/named_by_the_user": "a"}
     assert [row["run"] for row in rows(log)] == ["a", "b", "b/1700000000.5", "sweep", "sweep/run-0"]
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.*in common:tbq.TbqWarning", "ignore:.*sub-run has the tag:tbq.TbqWarning"
+)
 @settings(max_examples=30, deadline=None)
 @given(
     st.dictionaries(
@@ -198,7 +204,7 @@ def test_names_prove_nothing(tmp_path: Path) -> None:
         min_size=1,
     )
 )
-def test_summary_rewrite_and_compare_fold_alike(
+def test_reading_and_rewriting_fold_alike(
     tmp_path_factory: pytest.TempPathFactory, made: dict[str, str]
 ) -> None:
     root = tmp_path_factory.mktemp("fold")
@@ -210,11 +216,14 @@ def test_summary_rewrite_and_compare_fold_alike(
     }
     for run, kind in made.items():
         write(root / "runs", *kinds[kind], run=run)
-    log = tbq.open(root / "runs")
-    found = folds(log)
-    assert [row["run"] for row in rows(log)] == [run for run in log.runs if run not in found]
+    log, kept = tbq.open(root / "runs"), tbq.open(root / "runs", sub_runs="keep")
+    found = folds(kept)
+    own = {run for run, kind in made.items() if kind != "trains"}
+    # A file can have one set of hyperparameters, so a rewrite keeps a second one apart.
+    assert found == {sub: above for sub, above in log.sub_runs.items() if above not in own}
+    assert [row["run"] for row in rows(log)] == log.runs
     report = tbq.rewrite(root / "runs", root / "new", flatten_hparams=True)
-    assert sorted(run.run for run in report.runs) == [run for run in log.runs if run not in found]
+    assert sorted(run.run for run in report.runs) == [run for run in kept.runs if run not in found]
 
 
 def test_twenty_sub_runs_are_many(tmp_path: Path) -> None:

@@ -245,7 +245,7 @@ def test_live_data_and_only_what_changed(tmp_path: Path, monkeypatch: pytest.Mon
             assert 1 not in changed, "the line of run a did not change"
             a.add_scalar("loss", math.nan, 101)
             a.flush()
-            await until(pilot, lambda: app.model.states.get("a") == "failed" and "✕ a" in text(app))
+            await until(pilot, lambda: app.model.states.get("a") == "diverged" and "≁ a" in text(app))
 
     generator = app_of(root)
     play(next(generator), script)

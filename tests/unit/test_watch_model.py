@@ -9,8 +9,8 @@ import pytest
 from tbq.dashboard import screen
 from tbq.dashboard.model import SMOOTHS, SORTS, Model, chosen
 from tbq.dashboard.runs import ShownRun
-from tbq.live.hparams import Hparams
 from tbq.live.polling import Poll
+from tbq.live.states import states_now
 from tbq.live.view import LatestOfRun, LatestOfSeries
 from tbq.plot.cells import plain
 from tbq.plot.colours import PALETTE, colours
@@ -29,6 +29,10 @@ def latest(*of_run: LatestOfSeries, ended: float = NOW) -> LatestOfRun:
     return LatestOfRun(NOW - 5000, ended, list(of_run))
 
 
+def state_of(run: ShownRun, now: float) -> str:
+    return states_now({"a": run}, now)["a"]
+
+
 def model(**runs: LatestOfRun) -> Model:
     made = Model("runs", clock=lambda: NOW)
     made.take(Poll(tuple(runs), runs))
@@ -36,46 +40,46 @@ def model(**runs: LatestOfRun) -> Model:
 
 
 @pytest.mark.parametrize(
-    ("age", "status", "value", "state"),
+    ("age", "end", "value", "state"),
     [
         (0.0, None, 0.5, "running"),
         (199.0, None, 0.5, "running"),  # 20 pauses of 10 s
         (201.0, None, 0.5, "stalled"),
         (3601.0, None, 0.5, "finished"),
-        (1.0, "success", 0.5, "finished"),
-        (1.0, "failure", 0.5, "failed"),
-        (1.0, "running", 0.5, "running"),
-        (1e6, "running", 0.5, "finished"),
-        (1.0, None, math.nan, "failed"),
-        (1.0, None, math.inf, "failed"),
-        (1.0, "success", math.nan, "failed"),
+        (1.0, "finished", 0.5, "finished"),
+        (1.0, "failed", 0.5, "crashed"),
+        (1.0, None, math.nan, "diverged"),
+        (1.0, None, math.inf, "diverged"),
+        (1.0, "finished", math.nan, "diverged"),
+        (1.0, "failed", math.nan, "diverged"),
         (-30.0, None, 0.5, "running"),  # a clock that is a little ahead
     ],
 )
-def test_state_of_a_run(age: float, status: str | None, value: float, state: str) -> None:
+def test_state_of_a_run(age: float, end: str | None, value: float, state: str) -> None:
     run = ShownRun("a")
-    run.update(latest(series(value=value, wall=NOW - age), ended=NOW - age), Hparams(status=status), NOW)
-    assert run.state(NOW) == state
+    of_run = latest(series(value=value, wall=NOW - age), ended=NOW - age)._replace(end=end or "")
+    run.update(of_run, NOW)
+    assert state_of(run, NOW) == state
 
 
 def test_a_run_that_grows_is_running_whatever_its_clock_says() -> None:
     run = ShownRun("a")
-    run.update(latest(series(wall=NOW - 90_000), ended=NOW - 90_000), None, NOW)
-    assert run.state(NOW) == "finished"
-    run.update(latest(series(step=101, wall=NOW - 89_990), ended=NOW - 89_990), None, NOW)
-    assert run.state(NOW) == "running"
-    assert run.state(NOW + 1000) == "stalled"
+    run.update(latest(series(wall=NOW - 90_000), ended=NOW - 90_000), NOW)
+    assert state_of(run, NOW) == "finished"
+    run.update(latest(series(step=101, wall=NOW - 89_990), ended=NOW - 89_990), NOW)
+    assert state_of(run, NOW) == "running"
+    assert state_of(run, NOW + 1000) == "stalled"
 
 
 def test_a_clock_far_ahead_does_not_run_for_ever() -> None:
     run = ShownRun("a")
-    run.update(latest(series(wall=NOW + 1e6), ended=NOW + 1e6), None, NOW)
-    assert [run.state(NOW + age) for age in (0, 300, 4000)] == ["running", "stalled", "finished"]
+    run.update(latest(series(wall=NOW + 1e6), ended=NOW + 1e6), NOW)
+    assert [state_of(run, NOW + age) for age in (0, 300, 4000)] == ["running", "stalled", "finished"]
 
 
 def test_rate_and_step() -> None:
     run = ShownRun("a")
-    run.update(latest(series(), series("val", step=7)), None, NOW)
+    run.update(latest(series(), series("val", step=7)), NOW)
     assert (run.step, run.rate, run.pause) == (100, 0.1, 10.0)
 
 

@@ -19,6 +19,7 @@ from tbq.cli.options import (
     select_options,
     source,
     source_options,
+    sub_runs_option,
     threads_option,
 )
 from tbq.errors import UsageError
@@ -94,6 +95,7 @@ Examples:
 )
 @live_restarts_option
 @threads_option
+@sub_runs_option
 @source_options
 def command(
     logdir: tuple[str, ...],
@@ -111,6 +113,7 @@ def command(
     command_line: str | None,
     restarts: Any,
     threads: int | None,
+    sub_runs: Any,
 ) -> None:
     """Show new rows as they are written, until Ctrl-C or one of the ends below.
 
@@ -156,6 +159,7 @@ def command(
         "restarts": restarts,
         "threads": threads,
         "interval": interval,
+        "sub_runs": sub_runs,
     }
     with tbq.follow(
         source(logdir), tag=watchdog.tags, kinds=list(dict.fromkeys(read)), **options

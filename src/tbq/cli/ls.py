@@ -40,7 +40,9 @@ Examples:
 def command(
     logdir: tuple[str, ...], run: tuple[str, ...], spark: str | None, reading: dict[str, Any], out: Output
 ) -> None:
-    """List the runs: files, size, events, last step, duration, age, health."""
+    """List the runs: files, size, events, last step, duration, age, state, health."""
+    from tbq.cli.emit import tell
+    from tbq.text import counted
 
     out.check()
     log = opened(logdir, reading)
@@ -48,6 +50,9 @@ def command(
     out.emit(
         table, lambda table: _draw(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
     )
+    if log.sub_runs:
+        what = counted(len(log.sub_runs), "sub-run")
+        tell(f"{what} of add_hparams counted as part of the runs above; --sub-runs keep lists them")
 
 
 def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
@@ -56,6 +61,7 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
     from rich.filesize import decimal
 
     from tbq.cli.emit import draw_table
+    from tbq.states import GLYPHS
     from tbq.table.table import Table
 
     now = clock.time()
@@ -69,6 +75,7 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
             "last step": row["last_step"],
             "duration": duration(_between(row["first_wall_time"], row["last_wall_time"])),
             "age": duration(_between(row["last_wall_time"], now)),
+            "state": f"{GLYPHS[row['state']]} {row['state']}" if row["state"] else None,
             "health": row["health"],
         }
         for row in table.to_arrow().to_pylist()

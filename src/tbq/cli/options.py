@@ -57,9 +57,17 @@ def _selection(run: tuple[str, ...], tag: tuple[str, ...], steps: str | None) ->
     return {"run": names(run), "tag": names(tag), "steps": steps}
 
 
-def _reading(restarts: str, strict: bool, threads: int | None, merge_runs: tuple[str, ...]) -> dict[str, Any]:
+def _reading(
+    restarts: str, strict: bool, threads: int | None, merge_runs: tuple[str, ...], sub_runs: str
+) -> dict[str, Any]:
     on_error = "raise" if strict else "warn"
-    return {"restarts": restarts, "threads": threads, "on_error": on_error, "merge_runs": merge_runs}
+    return {
+        "restarts": restarts,
+        "threads": threads,
+        "on_error": on_error,
+        "merge_runs": merge_runs,
+        "sub_runs": sub_runs,
+    }
 
 
 def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
@@ -67,7 +75,7 @@ def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
     import tbq
 
     path = logdir if isinstance(logdir, str) else source(logdir)
-    return tbq.open(path, merge_runs=reading.pop("merge_runs") or None)
+    return tbq.open(path, merge_runs=reading.pop("merge_runs") or None, sub_runs=reading.pop("sub_runs"))
 
 
 def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
@@ -173,6 +181,14 @@ merge_option: Decorator[Any] = click.option(
     metavar="A,B=NAME",
     help="Merge these runs into one; or all with the same name in the first group of re:EXPR. May be repeated.",
 )
+#: The choices are those of `tbq.decode.sub_runs.SubRunsAs`.
+sub_runs_option: Decorator[Any] = click.option(
+    "--sub-runs",
+    type=click.Choice(("fold", "keep")),
+    default="fold",
+    show_default=True,
+    help="Directories of add_hparams below a run: part of that run, or runs of their own.",
+)
 strict_option: Decorator[Any] = click.option(
     "--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."
 )
@@ -229,6 +245,7 @@ read_options: Decorator[Any] = _bundled(
     merge_option,
     strict_option,
     threads_option,
+    sub_runs_option,
     source_options,
 )
 
@@ -279,7 +296,7 @@ def curves(
 def sparks(
     log: LogDir, tag: str | None, selection: dict[str, Any], reading: dict[str, Any]
 ) -> dict[str, str]:
-    """The sparkline of each run for `--spark`; a run includes its hyperparameter sub-runs."""
+    """The sparkline of each run for `--spark`."""
     if tag is None:
         return {}
     return log.sparklines(tag, **{**selection, **reading, "on_error": "ignore"})

@@ -14,6 +14,7 @@ from tbq.cli.options import (
     source,
     source_options,
     strict_option,
+    sub_runs_option,
     threads_option,
 )
 
@@ -48,6 +49,7 @@ Examples:
 @merge_option
 @strict_option
 @threads_option
+@sub_runs_option
 @source_options
 def command(
     logdir: tuple[str, ...],
@@ -56,6 +58,7 @@ def command(
     selection: dict[str, Any],
     merge_runs: tuple[str, ...],
     strict: bool,
+    sub_runs: Any,
     **options: Any,
 ) -> None:
     """Write one HTML file with the runs, curves, images, texts and findings of LOGDIR, to send to someone.
@@ -65,7 +68,7 @@ def command(
     import tbq
     from tbq.cli.emit import say
 
-    written = tbq.open(source(logdir), merge_runs=merge_runs or None).report(
+    written = tbq.open(source(logdir), merge_runs=merge_runs or None, sub_runs=sub_runs).report(
         path,
         text=text.read() if text is not None else "",
         progress=True,

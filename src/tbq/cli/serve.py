@@ -12,6 +12,7 @@ from tbq.cli.options import (
     logdir_argument,
     select_options,
     source_options,
+    sub_runs_option,
     threads_option,
 )
 
@@ -51,6 +52,7 @@ Examples:
 )  # fmt: skip
 @live_restarts_option
 @threads_option
+@sub_runs_option
 @source_options
 def command(
     logdir: tuple[str, ...],

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import interval_option, names, source, source_options, threads_option
+from tbq.cli.options import interval_option, names, source, source_options, sub_runs_option, threads_option
 from tbq.schema import SERIES
 
 _EXAMPLES = """\b
@@ -57,6 +57,7 @@ Examples:
     help="Where runs are decoded: here, or on a Ray cluster.",
 )
 @threads_option
+@sub_runs_option
 @source_options
 def command(
     paths: tuple[str, ...],
@@ -70,6 +71,7 @@ def command(
     retention: float,
     engine: Any,
     threads: int | None,
+    sub_runs: str,
 ) -> None:
     """Keep a lake up to date: one Delta table per kind below LAKE, with the rows of every run of LOGDIR.
 
@@ -91,6 +93,7 @@ def command(
     options: dict[str, Any] = {
         "run": names(run), "tag": names(tag), "kinds": list(dict.fromkeys(kind)) or None, "keep_gone": keep_gone,
         "compact": compact, "retention": retention, "engine": engine, "threads": threads,
+        "sub_runs": sub_runs,
     }  # fmt: skip
     first = True
     if watch:

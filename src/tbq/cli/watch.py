@@ -12,6 +12,7 @@ from tbq.cli.options import (
     logdir_argument,
     select_options,
     source_options,
+    sub_runs_option,
     threads_option,
 )
 
@@ -41,6 +42,7 @@ Examples:
 )
 @live_restarts_option
 @threads_option
+@sub_runs_option
 @source_options
 def command(
     logdir: tuple[str, ...],
@@ -50,6 +52,7 @@ def command(
     stalled_after: float | None,
     restarts: Any,
     threads: int | None,
+    sub_runs: Any,
 ) -> None:
     """Watch LOGDIR live: runs with their state, charts, images, texts, histograms.
 
@@ -66,4 +69,5 @@ def command(
         stalled_after=stalled_after,
         restarts=restarts,
         threads=threads,
+        sub_runs=sub_runs,
     )

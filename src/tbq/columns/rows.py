@@ -56,13 +56,6 @@ def take_cells(cells: Any, rows: Sequence[int | None]) -> Any:
     return call_function("take", [cells, pa.array(rows, pa.int64())])
 
 
-def first_of(column: pa.Array, rows: Sequence[int | None], others: Sequence[int | None]) -> pa.Array:
-    """The cells at these rows; if a cell is null, the cell at the row of `others`."""
-    from pyarrow._compute import call_function
-
-    return call_function("coalesce", [take_cells(column, rows), take_cells(column, others)])
-
-
 def recast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with the types of a schema that has the same columns."""
     import pyarrow as pa

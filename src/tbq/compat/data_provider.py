@@ -66,7 +66,9 @@ class DataProvider:
             or not 0 <= reload_interval < 1e6
         ):
             raise bad("reload_interval", reload_interval, "seconds, 0 or more")
-        self._follower = follow(logdir, restarts=restarts, interval=0, threads=threads, on_error="ignore")
+        self._follower = follow(
+            logdir, restarts=restarts, interval=0, threads=threads, on_error="ignore", sub_runs="keep"
+        )
         self._listing = Listing(self._follower)
         self._name = name if name is not None else str(logdir)
         self._named = set(logdir) if isinstance(logdir, dict) else set()

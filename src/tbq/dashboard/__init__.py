@@ -9,6 +9,7 @@ from tbq.errors import UsageError, missing
 if TYPE_CHECKING:
     from tbq.arguments import StrPath
     from tbq.decode.options import Restarts
+    from tbq.decode.sub_runs import SubRunsAs
     from tbq.limits import Size
     from tbq.select import Names, Steps
     from tbq.source.discover import Source
@@ -31,11 +32,12 @@ def watch(
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
+    sub_runs: SubRunsAs = "fold",
 ) -> None:
     """Show a log directory full screen in the terminal while it grows, until the user presses `q`.
 
     `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in
-    seconds (default: 1, or 30 for URLs). `storage` and `cache` are those of `tbq.open`.
+    seconds (default: 1, or 30 for URLs). `storage`, `cache` and `sub_runs` are those of `tbq.open`.
     `smooth` is TensorBoard's weight at the start. A run counts as stalled after `stalled_after` seconds without data
     (default: 120, or 20 times its usual pause if that is more).
 
@@ -60,7 +62,7 @@ def watch(
     with follow(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
         on_error="ignore", max_unpacked=max_unpacked, kinds=["scalars", "images", "texts", "histograms", "hparams"],
-        storage=storage, cache=cache,
+        storage=storage, cache=cache, sub_runs=sub_runs,
     ) as follower:  # fmt: skip
         shown = follower.path
         feed = Feed(follower)

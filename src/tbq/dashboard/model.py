@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tbq.dashboard.runs import ShownRun, tags_of
 from tbq.errors import UsageError
-from tbq.live.states import STALLED_AFTER, STATES, State
+from tbq.live.states import STALLED_AFTER, STATES, State, states_now
 from tbq.live.view import AXES, Axis
 from tbq.plot.colours import colours
 from tbq.problems import Problem
@@ -81,7 +81,7 @@ class Model:
         now = self.clock()
         for name, latest in poll.latest.items():
             run = self.runs.setdefault(name, ShownRun(name))
-            run.update(latest, poll.hparams.get(name), now, poll.is_backlog)
+            run.update(latest, now, poll.is_backlog)
         self.runs = {name: self.runs.get(name) or ShownRun(name) for name in poll.runs}
         self.problems += poll.problems
         self.exists = poll.exists
@@ -105,7 +105,7 @@ class Model:
     def states(self) -> dict[str, State]:
         """The current state of each run that has been read."""
         now = self.clock()
-        return {name: run.state(now, self.stalled_after) for name, run in self.runs.items() if run.is_read}
+        return states_now(self.runs, now, self.stalled_after)
 
     @cached_property
     def listed(self) -> list[str]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.live import states
-from tbq.live.states import SHAPES, RunState
+from tbq.live.states import RunState
 from tbq.plot.colours import AMBER, GREEN, GREY, RED
+from tbq.states import GLYPHS
 from tbq.text import natural
 
 if TYPE_CHECKING:
-    from tbq.live.hparams import Hparams
     from tbq.live.states import State
     from tbq.live.view import LatestOfRun, LatestOfSeries
 
@@ -24,10 +24,11 @@ class Sign(NamedTuple):
 
 #: Each state has its own shape as well as its colour, for terminals without colour.
 SIGNS: Mapping[State, Sign] = {
-    "running": Sign(SHAPES["running"], GREEN),
-    "stalled": Sign(SHAPES["stalled"], AMBER),
-    "finished": Sign(SHAPES["finished"], GREY),
-    "failed": Sign(SHAPES["failed"], RED),
+    "running": Sign(GLYPHS["running"], GREEN),
+    "stalled": Sign(GLYPHS["stalled"], AMBER),
+    "finished": Sign(GLYPHS["finished"], GREY),
+    "crashed": Sign(GLYPHS["crashed"], RED),
+    "diverged": Sign(GLYPHS["diverged"], RED),
 }
 
 
@@ -42,11 +43,9 @@ class ShownRun(RunState):
     scalars: dict[str, LatestOfSeries] = field(default_factory=dict)
     non_scalars: dict[tuple[str, str], LatestOfSeries] = field(default_factory=dict)  # by kind and tag
 
-    def update(
-        self, latest: LatestOfRun, hparams: Hparams | None, now: float, is_backlog: bool = False
-    ) -> None:
+    def update(self, latest: LatestOfRun, now: float, is_backlog: bool = False) -> None:
         """Apply a poll's result."""
-        super().update(latest, hparams, now, is_backlog)
+        super().update(latest, now, is_backlog)
         self.scalars = {each.tag: each for each in latest.series if each.kind == "scalars"}
         self.non_scalars = {(each.kind, each.tag): each for each in latest.series if each.kind != "scalars"}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, DecodeOptions
 from tbq.progress import reporting
 from tbq.source.discover import Run
-from tbq.source.files import fetch, files_of, metadata_of, ranges_of
+from tbq.source.files import below_of, fetch, files_of, metadata_of, ranges_of
 
 if TYPE_CHECKING:
     from tbq._core import Result
@@ -71,4 +71,5 @@ def decode(
             ranges_of(runs),
             metadata_of(runs),
             names,
+            below_of(runs),
         )

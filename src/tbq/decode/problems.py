@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from tbq.arguments import choice
 from tbq.decode.options import ON_ERROR
 from tbq.errors import DamageError, SourceError, warn
-from tbq.problems import RESTART_HINT, Problem, brief, is_damage
+from tbq.problems import RESTART_HINT, SUB_RUNS_HINT, Problem, brief, is_damage
 from tbq.source.discover import Run
 from tbq.source.growing import Growing
 from tbq.source.origin import origin, why_not_fetched
-from tbq.text import counted
+from tbq.text import counted, printable
 
 if TYPE_CHECKING:
     from tbq._core import Fault, FileReport, Result
@@ -140,7 +140,22 @@ def problems_of(result: Result, runs: Sequence[Run], restarts: str, counted: boo
     problems = [
         problem for report in result.troubled() for problem in of_file(report, runs[report.run].name, growing)
     ]
-    return problems + _of_series(result, runs, restarts, counted)
+    return problems + _of_series(result, runs, restarts, counted) + _of_names(result, runs)
+
+
+def _of_names(result: Result, runs: Sequence[Run]) -> list[Problem]:
+    """The tags that a run and its sub-run share."""
+    return [
+        Problem(
+            "same_tag",
+            "info",
+            f"its sub-run has the tag {tag!r} too, which is called {name!r} here",
+            run=runs[run].name,
+            tag=name,
+            hint=SUB_RUNS_HINT,
+        )
+        for run, tag, name in result.renamed()
+    ]
 
 
 def _of_series(result: Result, runs: Sequence[Run], restarts: str, counted_only: bool) -> list[Problem]:
@@ -227,8 +242,20 @@ def tell(problems: Sequence[Problem], on_error: str) -> None:
     reported = damage + [
         problem for problem in problems if problem.code in ("restart", "rounded", "not_scalar")
     ]
-    for line in brief(reported):
+    for line in [*brief(reported), *_shared_tags(problems)]:
         warn(line)
+
+
+def _shared_tags(problems: Sequence[Problem]) -> list[str]:
+    """One line on all tags that runs and their sub-runs share."""
+    tags = [problem for problem in problems if problem.code == "same_tag"]
+    if len(tags) < 2:
+        return [str(problem) for problem in tags]
+    runs = len({problem.run for problem in tags})
+    names = sorted({str(problem.tag) for problem in tags})
+    listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    what = f"{counted(runs, 'run')} and their sub-runs have {counted(len(names), 'tag')} in common"
+    return [printable(f"{what}: the sub-runs' values are called {listed} ({SUB_RUNS_HINT})")]
 
 
 def unreadable(

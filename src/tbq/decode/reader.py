@@ -10,6 +10,7 @@ from tbq.decode import decode
 from tbq.decode.options import DecodeOptions, OnError, Restarts
 from tbq.decode.problems import of_unpacking, problems_of, tell, unreadable
 from tbq.errors import SelectionError
+from tbq.problems import SUB_RUNS_HINT
 from tbq.progress import Parts, reporting
 from tbq.select import Names, Selection
 from tbq.source.discover import Found, Run
@@ -63,7 +64,12 @@ class Reader:
         selection = Selection.of(run, "run")
         if selection.everything:
             return self.runs
-        names = set(selection.require(self.names, where=self.path))
+        try:
+            names = set(selection.require(self.names, where=self.path))
+        except SelectionError as nothing:
+            if selection.resolve([name for each in self.runs for name in each.folded]).names:
+                nothing.hint = f"it is a sub-run of add_hparams, and part of the run above; {SUB_RUNS_HINT}"
+            raise
         return [each for each in self.runs if each.name in names]
 
     def settled(self, tags: Selection, runs: Sequence[Run]) -> Selection:

@@ -25,7 +25,7 @@ def split_sessions(
         ranges[file, offset] = (offset, next_offset if next_file == file else WHOLE[1])
     of_run: dict[int, list[tuple[int, int]]] = {}
     for session in sessions:
-        if session["values"]:
+        if session["values"] and paths[session["file"]] not in runs[session["run"]].below:
             of_run.setdefault(session["run"], []).append((session["file"], session["offset"]))
     taken = {run.name for run in runs}
     split = []
@@ -39,6 +39,11 @@ def split_sessions(
             while name in taken:  # a directory already has this name
                 name += "~"
             taken.add(name)
-            part = [ranges[place]]
-            split.append(Run(name, run.path, [paths[place[0]]], part, metadata.get(index), run.remote))
+            below = [
+                path for path in run.files if path in run.below
+            ]  # the hyperparameters are those of each session
+            part = [ranges[place], *([WHOLE] * len(below))]
+            files = [paths[place[0]], *below]
+            known = metadata.get(index)
+            split.append(Run(name, run.path, files, part, known, run.remote, below=run.below))
     return split

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Unpack
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.arguments import keywords
 from tbq.columns.codes import names_in, values_of
@@ -14,11 +15,13 @@ from tbq.decode.reader import table_of
 from tbq.problems import to_arrow
 from tbq.schema import schema
 from tbq.select import Names, Selection
+from tbq.states import Facts, is_diverged, states_of
 from tbq.table.table import Table
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
     from tbq.decode.reader import Reader
@@ -60,13 +63,16 @@ def overview(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Se
             reader.survey(**reading)
         return to_arrow(each for each in reader.problems if run is None or each.run in names)
     table = _in_parts(reader, reading, lambda part, result: _about(kind, part, result))
+    if kind == "runs":
+        table = _with_states(table)
     return table if run is None else having(table, "run", names)
 
 
 def _about(kind: str, part: Sequence[Run], result: Result) -> pa.Table:
     if kind == "files":
         return files(part, result.files, schema(kind))
-    return runs(part, result.files, table_of(result.series([run.name for run in part])), schema(kind))
+    series = table_of(result.series([run.name for run in part]))
+    return runs(part, result.files, series, schema(kind), result.run_ends())
 
 
 def _in_parts(
@@ -147,8 +153,41 @@ def files(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema)
     return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
 
 
-def runs(runs: Sequence[Run], reports: Sequence[FileReport], series: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The `runs` table; `series` counts the rows of each run and tag."""
+def _with_states(table: pa.Table) -> pa.Table:
+    """The `runs` table with states, which depend on all runs and on the time, for what is known of each."""
+    import time
+
+    import pyarrow as pa
+
+    now = time.time()
+    columns = (values_of(table["run"]), values_of(table["state"]), table["last_wall_time"].to_pylist(),
+               table["last_step"].to_pylist())  # fmt: skip
+    facts = {
+        run: Facts(
+            "" if known in (None, "diverged") else known,
+            known == "diverged",
+            math.inf if ended is None else max(now - ended, 0.0),
+            last_step=step,
+        )
+        for run, known, ended, step in zip(*columns, strict=True)
+    }
+    states = states_of(facts)
+    place = table.column_names.index("state")
+    column = pa.array([states[run] for run in facts], pa.string()).dictionary_encode()
+    return table.set_column(place, table.schema.field("state"), column)
+
+
+def runs(
+    runs: Sequence[Run],
+    reports: Sequence[FileReport],
+    series: pa.Table,
+    schema: pa.Schema,
+    ends: Mapping[int, str] | None = None,
+) -> pa.Table:
+    """The `runs` table; `series` counts the rows of each run and tag.
+
+    `state` is what is known for good: how runs ended (`ends`), and that they diverged.
+    """
     import numpy as np
     import pyarrow as pa
 
@@ -174,8 +213,24 @@ def runs(runs: Sequence[Run], reports: Sequence[FileReport], series: pa.Table, s
         ],
         "writer": [report.writer or None for report in joined],
         "health": [health_of_run(of_run) for of_run in by_run],
+        "state": _known_states(len(runs), codes, series, ends or {}),
     }
     return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+
+
+def _known_states(
+    runs: int, codes: NDArray[Any], series: pa.Table, ends: Mapping[int, str]
+) -> list[str | None]:
+    import numpy as np
+
+    states = [ends.get(run) for run in range(runs)]
+    broken = np.flatnonzero(~np.isfinite(series["last_value"].to_numpy()))
+    if len(broken):
+        tags = values_of(series["tag"])
+        for row in broken.tolist():
+            if is_diverged(tags[row], math.nan):
+                states[int(codes[row])] = "diverged"
+    return states
 
 
 class _Joined:

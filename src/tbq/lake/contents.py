@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.columns.codes import values_of
 from tbq.lake import scan
-from tbq.lake.layout import DROPPED
+from tbq.lake.layout import DROPPED, lake_schema
 from tbq.lake.tables import LakeTable, require_deltalake
 from tbq.schema import schema
 from tbq.source.discover import Run
@@ -37,7 +37,15 @@ class Contents:
 
     def overview(self, kind: str) -> pa.Table:
         """A table about the log."""
-        return scan.rows(self.table(kind), schema(kind).names)
+        wanted = schema(kind)
+        stored = lake_schema(kind).names
+        table = scan.rows(self.table(kind), [name for name in wanted.names if name in stored])
+        for field in wanted:
+            if field.name not in stored:  # the state of runs, which a lake does not know
+                import pyarrow as pa
+
+                table = table.append_column(field, pa.nulls(len(table), field.type))
+        return table
 
     @cached_property
     def runs(self) -> dict[str, tuple[int, float | None]]:

@@ -209,7 +209,9 @@ def _overviews(
         together = together.filter(
             pa.array([selected.tag.matches(tag) for tag in values_of(together["tag"])], pa.bool_())
         )
-    out.add("runs", in_order(overview.runs(runs, reports, together, schema("runs")), "runs"))
+    out.add(
+        "runs", in_order(overview.runs(runs, reports, together, schema("runs")).drop_columns("state"), "runs")
+    )
     out.add("files", in_order(overview.files(runs, reports, schema("files")), "files"))
     counts = numbers(together["count"])
     tags = together.select(schema("tags").names).take(pa.array(np.flatnonzero(counts > 0)))

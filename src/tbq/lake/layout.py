@@ -65,7 +65,9 @@ def lake_schema(kind: str) -> pa.Schema:
     if kind == DROPPED:
         return pa.schema([*((name, label) for name in ("run", "tag", "kind")), pa.field(ROW, pa.int64())])
     more = [(SOURCE, label)] if kind in SERIES else []
-    return pa.schema([*schema(kind), *(pa.field(*each) for each in more), pa.field(ROW, pa.int64())])
+    # The state of a run changes with time alone.
+    own = [field for field in schema(kind) if field.name != "state"]
+    return pa.schema([*own, *(pa.field(*each) for each in more), pa.field(ROW, pa.int64())])
 
 
 @cache

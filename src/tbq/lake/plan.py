@@ -77,6 +77,9 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
             for name, stamps in position.stamps.items()
             if name not in existing and _is_gone(notes_in(stamps)[0])
         ]
+    else:  # a sub-run that is part of the run above is not gone: its rows are there
+        folded = {name for run in runs for name in run.folded}
+        out.gone = [name for name in position.stamps if name in folded]
     return out
 
 

@@ -7,10 +7,11 @@ import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tbq.arguments import StrPath, choice, choices
 from tbq.columns.codes import values_of
+from tbq.decode.sub_runs import SubRuns, SubRunsAs
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
 from tbq.lake.decoded import LakeSelection, decode_runs
@@ -96,6 +97,7 @@ class SyncJob:
     config: dict[str, Any] = field(default_factory=dict)
     storage: Storage | None = None
     cache: StrPath | None = None
+    sub_runs: SubRuns | None = None  # None if they are runs of their own
     found: Found | None = None  # the first listing, which the first round need not repeat
 
 
@@ -115,6 +117,7 @@ def sync(
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
+    sub_runs: SubRunsAs = "fold",
 ) -> Synced:
     """Bring a lake up to date with the log directory, reading only what is new. Creates the lake if necessary.
 
@@ -122,7 +125,7 @@ def sync(
     are gone from the log directory are removed from the lake unless `keep_gone` is set. `compact=True` joins small data
     files now, `compact=False` never does. Data files that are no longer needed are deleted after `retention` hours.
 
-    Source and lake may be URLs of object stores; `storage` and `cache` are as in `tbq.open`.
+    Source and lake may be URLs of object stores; `storage`, `cache` and `sub_runs` are as in `tbq.open`.
 
     >>> print(tbq.lake.sync("runs", "lake"))
     9 runs new; 3,678 rows written
@@ -133,6 +136,7 @@ def sync(
 
     require_deltalake()
     choice("engine", engine, ("local", "ray"))
+    choice("sub_runs", sub_runs, get_args(SubRunsAs))
     if isinstance(retention, bool) or not isinstance(retention, int | float) or not 0 <= retention < 1e6:
         raise UsageError(f"retention={retention!r} is not a number of hours", hint="want 0 or more")
     values = tuple(kind for kind in TABLES if kind in SERIES)
@@ -146,11 +150,14 @@ def sync(
         "run": _items(runs),
         "tag": _items(tags),
         "kinds": None if kinds is None else list(wanted),
+        "sub_runs": None if sub_runs == "fold" else sub_runs,
     }
     job = SyncJob(
         location_of(lake, storage), named, runs, LakeSelection(tags, wanted, threads), Unpacked(max_unpacked), progress,
         engine, keep_gone, compact, float(retention), config, storage, cache,
     )  # fmt: skip
+    if sub_runs == "fold":
+        job.sub_runs = SubRuns(job.unpacked)
     _begin(job)
     return run_once(job)
 
@@ -437,6 +444,8 @@ def _found(job: SyncJob) -> Found:
             hint="the lake is unchanged; delete it if you do not want to keep its runs",
             code="no_event_files",
         )
+    if job.sub_runs is not None:
+        found = job.sub_runs.fold(found)
     for line in brief(found.problems):
         warn(f"{line}; the lake keeps its rows of it, and the next sync tries again")
     return found

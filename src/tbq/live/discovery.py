@@ -15,6 +15,7 @@ from tbq.problems import Problem
 from tbq.source.discover import Found, find, places_of, refuse_remote_lakes
 
 if TYPE_CHECKING:
+    from tbq.decode.sub_runs import SubRuns
     from tbq.source.remote import Remote
     from tbq.source.store import Object
 
@@ -27,8 +28,15 @@ _PATIENCE = 100
 class Discovery:
     """The runs below the paths, by the same rule as `tbq.open`. A path need not exist yet."""
 
-    def __init__(self, items: Sequence[tuple[str | None, str]], remote: Remote | None = None) -> None:
+    def __init__(
+        self,
+        items: Sequence[tuple[str | None, str]],
+        remote: Remote | None = None,
+        sub_runs: SubRuns | None = None,
+    ) -> None:
         self._items = list(items)
+        self._sub_runs = sub_runs  # None if they are runs of their own
+        self._small = WatchedPaths()  # the files of which it depends
         self._remote = remote
         self._versions: dict[str, Object] = {}
         self._places = [place for _, path in self._items for place in places_of(path)]
@@ -39,7 +47,7 @@ class Discovery:
         self._due = 0.0
         self._searched = False
         self._unfinished = False  # a search was interrupted after it read which directories had changed
-        self.found = Found(self.paths, [])
+        self.found = self._listed = Found(self.paths, [])
 
     @property
     def paths(self) -> list[str]:
@@ -62,35 +70,48 @@ class Discovery:
         changed = changed or matches != self._matches or started >= self._due or self._appeared()
         changed = changed or not all(copy.is_settled() for copy in self.found.copies)
         if not changed and self._remote is None:
+            if self._small.changed():
+                self._fold()
             self._unfinished = False
             return
-        before = self.found
+        before = self._listed
         if self._remote is not None:
             self._remote.forget()
         self._matches = matches
         watched: list[str] = []
         try:
-            self.found = find(self._items, watched, self._remote)
-            refuse_remote_lakes(self.found, "new data is read from event files")
+            self._listed = find(self._items, watched, self._remote)
+            refuse_remote_lakes(self._listed, "new data is read from event files")
         except TbqError as wrong:
             if not self._searched:
                 raise
             # Two runs have the same name since this search: keep following the runs known before.
             problem = Problem("discovery", "error", wrong.message, path=wrong.path, hint=wrong.hint)
-            self.found = replace(self.found, problems=[problem])
+            self._listed = replace(self._listed, problems=[problem])
             if self._remote is not None:
                 self._remote.objects.update(self._versions)
         if self._remote is not None:
             versions = dict(self._remote.objects)
-            if not changed and versions == self._versions and self.found.problems == before.problems:
-                self.found = before
+            if not changed and versions == self._versions and self._listed.problems == before.problems:
+                self._listed = before
             self._versions = versions
+        if self._listed is not before or self._small.changed():
+            self._fold()
         self._searched = True
         self._absent = [place for place in self._places if not os.path.exists(place)]
         self._directories.set([os.fsencode(folder) for folder in watched])
         ended = time.monotonic()
         self._due = ended + max(_AT_LEAST_EVERY, _PATIENCE * (ended - started))
         self._unfinished = False
+
+    def _fold(self) -> None:
+        """Make sub-runs part of the runs above them; `found` stays the same object if that changes nothing."""
+        found = self._listed
+        if self._sub_runs is not None:
+            found = self._sub_runs.fold(found, hold_back=True)
+            self._small.set([os.fsencode(path) for path in self._sub_runs.paths])
+        if found != self.found or found.remote is not None:
+            self.found = found
 
     def _appeared(self) -> bool:
         """Whether a path exists that did not."""

@@ -7,13 +7,14 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from tbq.arguments import bad, choice
 from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, DecodeOptions, OnError, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader
+from tbq.decode.sub_runs import SubRuns, SubRunsAs
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.live.discovery import Discovery
 from tbq.live.reported_problems import ReportedProblems
@@ -60,6 +61,7 @@ def follow(
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
+    sub_runs: SubRunsAs = "fold",
 ) -> Follower:
     """Follow a log directory while it is being written; iterate over the `Follower` for new data.
 
@@ -67,7 +69,7 @@ def follow(
     `log.scalars`; they also select names that appear later, and need not match any. `kinds` are tables ("scalars",
     "images", …; default: all). `interval` is in seconds (default: 0.2, or 30 for URLs). With `from_start=False`, data
     that exists now is read, but is not part of any update. `on_error="raise"` raises at the first damage; the next
-    poll continues after it.
+    poll continues after it. `sub_runs` is that of `tbq.open`.
 
     >>> with tbq.follow("runs", tag="val/loss") as follower:
     ...     for update in follower:
@@ -78,7 +80,7 @@ def follow(
     return Follower(
         path, run=run, tag=tag, kinds=kinds, steps=steps, restarts=restarts, interval=interval,
         from_start=from_start, threads=threads, on_error=on_error, max_unpacked=max_unpacked, storage=storage,
-        cache=cache,
+        cache=cache, sub_runs=sub_runs,
     )  # fmt: skip
 
 
@@ -114,6 +116,7 @@ class Follower:
         max_unpacked: Size | None,
         storage: Storage | None = None,
         cache: StrPath | None = None,
+        sub_runs: SubRunsAs = "fold",
     ) -> None:
         from tbq import _core
 
@@ -136,7 +139,8 @@ class Follower:
         self._on_error: OnError = on_error
         self._unpacked = unpacked = Unpacked(max_unpacked)
         # Views use these; users do not need them.
-        self.discovery = Discovery(items, remote)
+        choice("sub_runs", sub_runs, get_args(SubRunsAs))
+        self.discovery = Discovery(items, remote, SubRuns(unpacked) if sub_runs == "fold" else None)
         self.reader = Reader(self.discovery.found, unpacked)
         self._tables = FollowedTables(kinds, self._tag, self.reader, self.path, on_error)
         #: the tables of updates

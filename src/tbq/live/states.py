@@ -1,26 +1,21 @@
-"""`RunState`: whether a run is running, by its session, its last values and the age of its last event."""
+"""What is known about a followed run; its state follows from it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tbq.live.view import BACK
+from tbq.states import STALLED_AFTER, STATES, Facts, State, is_diverged, states_of
 
 if TYPE_CHECKING:
-    from tbq.live.hparams import Hparams
     from tbq.live.view import LatestOfRun
 
-State = Literal["running", "stalled", "finished", "failed"]
-STATES: tuple[State, ...] = ("running", "stalled", "finished", "failed")
-#: The shape that shows each state in every view, beside its colour.
-SHAPES: dict[State, str] = {"running": "●", "stalled": "◐", "finished": "○", "failed": "✕"}
+__all__ = ["STALLED_AFTER", "STATES", "RunState", "State", "states_now"]
 UNREAD = "·"  # the shape of a run that has not been read yet
 
-# A run without new data counts as stalled after this many seconds or usual pauses, whichever is longer.
-STALLED_AFTER, STALLED_PAUSES = 120.0, 20.0
-FINISHED_AFTER, FINISHED_PAUSES = 3600.0, 200.0
 _AHEAD = 60.0  # seconds: a wall time further in the future comes from another clock
 
 
@@ -33,25 +28,24 @@ class RunState:
     began: float = math.nan
     ended: float = math.nan  # the wall time of its last event
     seen: float = math.nan  # when this process saw it grow
-    status: str | None = None  # of its hparams session
+    end: str = ""  # what its writer says
+    diverged: bool = False
     step: int | None = None  # the last
     rate: float = 0.0  # steps per second over the last rows; 0 if unknown
     pause: float = 0.0  # seconds between the last rows
     broken: list[str] = field(default_factory=list)  # tags with a last value that is not finite
 
-    def update(
-        self, latest: LatestOfRun, hparams: Hparams | None, now: float, is_backlog: bool = False
-    ) -> None:
+    def update(self, latest: LatestOfRun, now: float, is_backlog: bool = False) -> None:
         """Apply a poll's result. With `is_backlog`, and at first, its rows may be old: a new directory may have any."""
         grew = self.is_read and not is_backlog
         self.is_read = True
-        self.status = None if hparams is None else hparams.status
-        self.began, self.ended = latest.began, latest.ended
+        self.began, self.ended, self.end = latest.began, latest.ended, latest.end
         if grew or self.ended > now + _AHEAD or math.isnan(self.ended):
             self.seen = now
         scalars = [each for each in latest.series if each.kind == "scalars"]
         self.step = max((each.step for each in latest.series), default=None)
         self.broken = [each.tag for each in scalars if not math.isfinite(each.value)]
+        self.diverged = any(is_diverged(each.tag, each.value) for each in scalars)
         # The series that is logged most often shows how far the run is.
         pace = max(scalars, key=lambda each: (each.rows, each.step), default=None)
         self.rate = self.pause = 0.0
@@ -66,15 +60,13 @@ class RunState:
             ages.append(now - self.ended)
         return max(min((age for age in ages if not math.isnan(age)), default=math.inf), 0.0)
 
-    def state(self, now: float, stalled_after: float = STALLED_AFTER) -> State:
-        """Failed or finished by its session, failed if a last value is not finite, otherwise by its age."""
-        if self.status == "failure" or self.broken:
-            return "failed"
-        if self.status == "success":
-            return "finished"
-        age = self.age(now)
-        if age >= max(FINISHED_AFTER, 2 * stalled_after, FINISHED_PAUSES * self.pause):
-            return "finished"
-        if age >= max(stalled_after, STALLED_PAUSES * self.pause):
-            return "stalled"
-        return "running"
+    def facts(self, now: float) -> Facts:
+        """What its state depends on."""
+        return Facts(self.end, self.diverged, self.age(now), self.pause, self.step)
+
+
+def states_now(
+    runs: Mapping[str, RunState], now: float, stalled_after: float = STALLED_AFTER
+) -> dict[str, State]:
+    """The states of these runs, as far as they have been read."""
+    return states_of({name: run.facts(now) for name, run in runs.items() if run.is_read}, stalled_after)

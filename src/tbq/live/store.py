@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
-from tbq.source.files import files_of
+from tbq.source.files import below_of, files_of
 
 if TYPE_CHECKING:
     from tbq._core import LiveUpdate, Result, Store
@@ -56,7 +56,7 @@ class LiveStore:
         with self.lock:
             return self._open().everything([kind]), list(self.runs)
 
-    def latest(self, runs: Iterable[str], back: int) -> list[tuple[str, tuple[float, float, list[Any]]]]:
+    def latest(self, runs: Iterable[str], back: int) -> list[tuple[str, tuple[float, float, str, list[Any]]]]:
         """For each of these runs that exists: when it began and ended, and the last row of each series."""
         with self.lock:
             places = self._places()
@@ -113,7 +113,9 @@ class LiveStore:
         if self._core is None:
             raise UsageError("this Follower is closed", hint="tbq.follow(path) makes a new one")
         if self._wanted is not self.runs:
-            self._core.set_files([run.name for run in self._wanted], *files_of(self._wanted))
+            self._core.set_files(
+                [run.name for run in self._wanted], *files_of(self._wanted), below_of(self._wanted)
+            )
             self.runs = self._wanted
         return self._core
 

@@ -39,6 +39,7 @@ class LatestOfRun(NamedTuple):
     began: float
     ended: float
     series: list[LatestOfSeries]
+    end: str = ""  # what its writer says: "finished", "failed", or nothing
 
 
 class CurveGrid(NamedTuple):
@@ -63,8 +64,8 @@ class View:
     def latest(self, runs: Iterable[str]) -> dict[str, LatestOfRun]:
         """The last row of each series of these runs."""
         return {
-            run: LatestOfRun(began, ended, [LatestOfSeries(*each) for each in series])
-            for run, (began, ended, series) in self._store.latest(runs, BACK)
+            run: LatestOfRun(began, ended, [LatestOfSeries(*each) for each in series], end)
+            for run, (began, ended, end, series) in self._store.latest(runs, BACK)
         }
 
     def curves(

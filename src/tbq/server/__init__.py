@@ -10,6 +10,7 @@ from tbq.errors import missing
 
 if TYPE_CHECKING:
     from tbq.decode.options import Restarts
+    from tbq.decode.sub_runs import SubRunsAs
     from tbq.limits import Size
     from tbq.select import Names, Steps
     from tbq.server.live_log import LiveLog
@@ -35,13 +36,15 @@ def serve(
     stalled_after: float | None = None,
     threads: int | None = None,
     max_unpacked: Size | None = None,
+    sub_runs: SubRunsAs = "fold",
     on_start: Callable[[str, str | None], object] | None = None,
 ) -> None:
     """Show a log directory in the browser until the process is interrupted.
 
     Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
     use, the next free one is used. `on_start` gets the address and a remark; without it, both are printed.
-    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`. Needs the extra "serve".
+    `path`, `run`, `tag`, `steps`, `restarts`, `threads` and `sub_runs` are those of `tbq.follow`.
+    Needs the extra "serve".
 
     >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP
     http://127.0.0.1:40123/
@@ -60,7 +63,7 @@ def serve(
 
     log = LiveLog(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, stalled_after=stalled_after,
-        title=title, threads=threads, max_unpacked=max_unpacked,
+        title=title, threads=threads, max_unpacked=max_unpacked, sub_runs=sub_runs,
     )  # fmt: skip
     log.start()  # reads while the modules of the server are imported
     try:

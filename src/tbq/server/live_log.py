@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from tbq.live.follower import follow
 from tbq.live.listing import Listing
 from tbq.live.polling import Poll, Poller
-from tbq.live.states import STALLED_AFTER, RunState
+from tbq.live.states import STALLED_AFTER, RunState, states_now
 from tbq.server.answers.health import Checkup
 from tbq.server.cache import AnswerCache
 from tbq.server.hidden_paths import places_of, title_of, without_paths
-from tbq.server.hparam_runs import folds
 from tbq.server.series_index import Index
 from tbq.server.sql.worker_pool import AT_ONCE, WorkerPool
 from tbq.storage import cache_folder, chosen
@@ -24,6 +23,7 @@ from tbq.text import natural
 
 if TYPE_CHECKING:
     from tbq.decode.options import Restarts
+    from tbq.decode.sub_runs import SubRunsAs
     from tbq.limits import Size
     from tbq.live.hparams import Hparams
     from tbq.live.states import State
@@ -60,6 +60,7 @@ class LiveLog(Poller):
         title: str | None = None,
         threads: int | None = None,
         max_unpacked: Size | None = None,
+        sub_runs: SubRunsAs = "fold",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.source = path
@@ -67,7 +68,7 @@ class LiveLog(Poller):
         self.storage, self.cache_folder = chosen(), str(cache_folder())  # of the command; threads have none
         follower = follow(
             path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
-            on_error="ignore", max_unpacked=max_unpacked,
+            on_error="ignore", max_unpacked=max_unpacked, sub_runs=sub_runs,
         )  # fmt: skip
         super().__init__(follower, "tbq serve")
         self.has_all_runs = run is None
@@ -85,7 +86,6 @@ class LiveLog(Poller):
         self.descriptions: dict[str, dict[str, str]] = {}  # display names and descriptions of tags
         self.states: dict[str, RunState] = {}
         self.hparams: dict[str, Hparams] = {}  # of the runs that have some
-        self.folds: dict[str, str] = {}  # runs that `add_hparams` made → the run that they belong to
         #: identifies this server: versions and numbers of runs mean nothing to another one
         self.instance = secrets.token_hex(8)
         self.version = 0
@@ -174,13 +174,12 @@ class LiveLog(Poller):
                 of_run.pop(run, None)
         self.index.forget(gone)
         for run, latest in poll.latest.items():
-            self.states[run].update(latest, poll.hparams.get(run), now, poll.is_backlog)
+            self.states[run].update(latest, now, poll.is_backlog)
             self.index.update(run, latest)
         for run in (*gone, *poll.latest):
             self.hparams.pop(run, None)
         self.hparams.update(poll.hparams)
         if poll.hparams or new or gone:
-            self.folds = folds(self.index, self.hparams, self.states)
             self._sorted = None
         self._announce({*poll.latest, *gone, *new})
         for run in (*poll.changes.new, *poll.changes.replaced):
@@ -231,11 +230,10 @@ class LiveLog(Poller):
             return name if name in self.states else None
 
     def shown(self) -> list[str]:
-        """The runs of the table, in its order, without the sub-runs that `add_hparams` made."""
+        """The runs of the table, in its order."""
         with self.lock:
             if self._sorted is None:
-                shown = (run for run in self.states if run not in self.folds)
-                self._sorted = sorted(shown, key=lambda run: (natural(run), run))
+                self._sorted = sorted(self.states, key=lambda run: (natural(run), run))
             return list(self._sorted)
 
     def among(self, numbers: Iterable[int]) -> list[str]:
@@ -247,11 +245,7 @@ class LiveLog(Poller):
         """The current state of each run that was read."""
         now = self.clock()
         with self.lock:
-            return {
-                run: state.state(now, self.stalled_after)
-                for run, state in self.states.items()
-                if state.is_read
-            }
+            return states_now(self.states, now, self.stalled_after)
 
     def without_paths(self, text: str) -> str:
         """The text with the name of the log directory instead of its path."""

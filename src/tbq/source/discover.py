@@ -54,6 +54,8 @@ class Run(NamedTuple):
     )
     remote: Remote | None = None  # fetches the files that are URLs
     copies: Sequence[Copy] = ()  # files that are not read, because one of `files` has their bytes
+    below: frozenset[str] = frozenset()  # the files that lie in its sub-runs
+    folded: Sequence[str] = ()  # the names of these sub-runs
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ class Found:
     def copies(self) -> list[Copy]:
         """The files of all runs that are not read, because another file has their bytes."""
         return [copy for run in self.runs for copy in run.copies]
+
+    @property
+    def folded(self) -> int:
+        """How many sub-runs are part of the runs above them."""
+        return sum(len(run.folded) for run in self.runs)
 
     @property
     def notices(self) -> list[Problem]:

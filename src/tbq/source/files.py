@@ -29,6 +29,14 @@ def ranges_of(runs: Iterable[Run]) -> list[tuple[int, int]] | None:
     return [each for run in listed for each in run.ranges or [WHOLE] * len(run.files)]
 
 
+def below_of(runs: Iterable[Run]) -> list[bool] | None:
+    """Which files lie in sub-runs; None if none does."""
+    listed = list(runs)
+    if not any(run.below for run in listed):
+        return None
+    return [path in run.below for run in listed for path in run.files]
+
+
 def metadata_of(runs: Iterable[Run]) -> list[dict[bytes, bytes] | None] | None:
     """The metadata of tags that was read earlier, by run; None if no run has any."""
     listed = [run.metadata for run in runs]

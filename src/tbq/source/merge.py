@@ -49,7 +49,14 @@ def joined_run(name: str, parts: Sequence[Run]) -> Run:
     for part in parts[1:]:
         folder = _above(folder, part.path) if folder and part.path else folder
     files, more = without_copies(name, [path for part in parts for path in part.files], first.remote)
-    return first._replace(name=name, path=folder, files=files, copies=[*copies, *more])
+    return first._replace(
+        name=name,
+        path=folder,
+        files=files,
+        copies=[*copies, *more],
+        below=frozenset().union(*(part.below for part in parts)),
+        folded=[sub for part in parts for sub in part.folded],
+    )
 
 
 def merged_names(runs: Sequence[str], merging: Merging) -> dict[str, str]:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 from tbq.arguments import choice, choices, keywords, mapping
 from tbq.columns.codes import names_in, values_of
 from tbq.columns.names import TAG, distinct
-from tbq.columns.rows import first_of, take_cells
-from tbq.decode.options import READING, DecodeOptions, Reading
-from tbq.decode.reader import table_of
+from tbq.columns.rows import take_cells
+from tbq.decode.options import READING, Reading
 from tbq.errors import SelectionError, UsageError
-from tbq.kinds.hparam_runs import parent, sub_runs
 from tbq.kinds.hparams import HPARAM, by_run
 from tbq.kinds.values import Values, locate_all
 from tbq.select import Names, Selection, Steps, plain_tag
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq.decode.reader import Reader
-    from tbq.source import Run
 
 #: Kinds whose last value fits into a cell, and the qualifier of a column whose name is taken.
 _MEDIA = {"texts": ".text", "images": ".image", "audio": ".audio"}
@@ -128,37 +125,30 @@ def summary(
     wanted = _Wanted.of(Selection.of(tag), required, media, digest, reader.path)
     wanted.refuse_others(reader.path)
     media_values = _locate(reader, run, wanted.media, reading)
-    folds = _folded(reader, runs, digest.series, reading)
-    rows = list(dict.fromkeys(folds.get(each.name, each.name) for each in runs))
-    columns = _of_scalars(digest, chosen, wanted, rows, folds)
-    columns += _of_best(digest, ways, rows, folds)
-    columns += _of_hparams(digest.hparams, rows, folds)
+    rows = [each.name for each in runs]
+    columns = _of_scalars(digest, chosen, wanted, rows)
+    columns += _of_best(digest, ways, rows)
+    columns += _of_hparams(digest.hparams, rows)
     for kind, values in media_values.items():
-        columns += _of_media(kind, values, steps, wanted, rows, folds)
+        columns += _of_media(kind, values, steps, wanted, rows)
     arrow, names = _named(rows, columns)
     table = SummaryTable(_require(arrow, required), "summary", logdir=reader.path, began=reader.began)
     table.best = {name: (names[f"{name}\0best"], names[f"{name}\0best_step"]) for name in ways}
     scalars = digest.scalars
     if scalars is not None:  # the table keeps them in memory
         tags = {names[f"{each.tag}\0last"]: each.tag for each in columns if each.tag is not None}
-        table.curves = SummaryCurves(scalars, tags, folds)
+        table.curves = SummaryCurves(scalars, tags)
     return table
 
 
 def hyperparameters(reader: Reader, runs: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The hyperparameters of these runs, by name: the run's own, or those of its sub-run."""
-    known = set(runs)
-    wanted = [each for each in reader.runs if each.name in known or parent(each.name) in known]
-    names = [each.name for each in wanted]
-    values = locate_all(reader, ["hparams"], run=names, on_error="ignore")["hparams"]
-    folds = _folded(reader, wanted, values.series(), {})
+    """The hyperparameters of these runs, by name."""
+    values = locate_all(reader, ["hparams"], run=list(runs), on_error="ignore")["hparams"]
     hparams: dict[str, dict[str, Any]] = {name: {} for name in runs}
     names, columns, _ = by_run(values.arrow())
     for i, name in enumerate(names):
-        above = name if name in hparams else folds.get(name, name)  # a selected sub-run counts as itself
-        if above in hparams:
-            cells = {key: column[i].as_py() for key, column in columns.items()}
-            hparams[above] |= {key: value for key, value in cells.items() if value is not None}
+        cells = {key: column[i].as_py() for key, column in columns.items()}
+        hparams[name] |= {key: value for key, value in cells.items() if value is not None}
     return hparams
 
 
@@ -168,40 +158,13 @@ def _locate(reader: Reader, run: Names, kinds: Sequence[str], reading: Reading) 
     return locate_all(reader, kinds, run=run, **quiet) if kinds else {}
 
 
-def _folded(reader: Reader, runs: Sequence[Run], series: pa.Table, reading: Reading) -> dict[str, str]:
-    """Sub-runs of `add_hparams` → the run above, if both are among these runs."""
-    import pyarrow as pa
-
-    chosen = {each.name for each in runs}
-    subs = sub_runs(series, chosen)
-    # Whether a sub-run is the only one does not depend on the selection.
-    beside = [each for each in reader.runs if each.name not in chosen and parent(each.name) in subs.below]
-    if beside:
-        options = DecodeOptions(restarts=reading.get("restarts", "resume"), threads=reading.get("threads"))
-        result, _ = reader.read_quietly(beside, [], options)
-        more = table_of(result.series([each.name for each in beside]))
-        columns = ["run", "tag", "kind", "count"]
-        both = [part.select(columns).cast(_as_text(part.select(columns))) for part in (series, more)]
-        subs = sub_runs(pa.concat_tables(both), {*chosen, *(each.name for each in beside)})
-    return {sub: above for sub, above in subs.folded.items() if sub in chosen and above in chosen}
-
-
-def _as_text(table: pa.Table) -> pa.Schema:
-    import pyarrow as pa
-
-    return pa.schema(
-        [(field.name, pa.int64() if field.name == "count" else pa.large_string()) for field in table.schema]
-    )
-
-
 def _of_scalars(
     digest: Digest,
     stats: Sequence[str],
     wanted: _Wanted,
     rows: Sequence[str],
-    folds: Mapping[str, str],
 ) -> list[_Column]:
-    place = _places(digest.runs(), rows, folds)
+    place = _places(digest.runs(), rows)
     columns = []
     for statistic in digest.statistics(stats, wanted.scalars(digest.tags)):
         claim = _COMPUTED if statistic.stat != "last" else _TAG
@@ -212,11 +175,9 @@ def _of_scalars(
     return columns
 
 
-def _of_best(
-    digest: Digest, best: Mapping[str, str], rows: Sequence[str], folds: Mapping[str, str]
-) -> list[_Column]:
+def _of_best(digest: Digest, best: Mapping[str, str], rows: Sequence[str]) -> list[_Column]:
     columns: list[_Column] = []
-    place = _places(digest.runs(), rows, folds)
+    place = _places(digest.runs(), rows)
     for tag, way in best.items():
         value, step = digest.statistics((way, f"{way}_step"), [tag])
         for what, statistic in (("best", value), ("best_step", step)):
@@ -224,13 +185,13 @@ def _of_best(
     return columns
 
 
-def _of_hparams(hparams: pa.Table, rows: Sequence[str], folds: Mapping[str, str]) -> list[_Column]:
+def _of_hparams(hparams: pa.Table, rows: Sequence[str]) -> list[_Column]:
     import pyarrow as pa
 
     runs, columns, about = by_run(hparams)
     if not runs:
         return []
-    place = _places(runs, rows, folds)
+    place = _places(runs, rows)
     values = [_Column(f"{HPARAM}{name}", HPARAM, place(cells), _HPARAM) for name, cells in columns.items()]
     status = pa.array([status for _, status in about], pa.string())
     return [*values, _Column(f"{HPARAM}status", HPARAM, place(status), _STATUS)]
@@ -242,7 +203,6 @@ def _of_media(
     steps: Steps,
     wanted: _Wanted,
     rows: Sequence[str],
-    folds: Mapping[str, str],
 ) -> list[_Column]:
     """The last value of each run and tag: the text, or the encoded bytes of the first of several."""
     import pyarrow as pa
@@ -259,7 +219,7 @@ def _of_media(
         title, claim = titles[tag], _VALUE
         if wanted.order is not None and _is_named(tag, wanted.named):
             title, claim = (tag if tag in wanted.named else plain_tag(tag)), _NAMED
-        columns.append(_Column(title, _MEDIA[kind], _places(list(of_tag), rows, folds)(array), claim))
+        columns.append(_Column(title, _MEDIA[kind], _places(list(of_tag), rows)(array), claim))
     return columns
 
 
@@ -302,19 +262,13 @@ def _encoded(table: pa.Table) -> dict[tuple[str, str], bytes]:
     }
 
 
-def _places(runs: Sequence[str], rows: Sequence[str], folds: Mapping[str, str]) -> Any:
-    """A function that maps a column over `runs` to one over `rows`. If the run lacks a value, use its sub-run's."""
-    if not folds and list(runs) == list(rows):
+def _places(runs: Sequence[str], rows: Sequence[str]) -> Any:
+    """A function that maps a column over `runs` to one over `rows`."""
+    if list(runs) == list(rows):
         return lambda column: column
     place = {name: i for i, name in enumerate(runs)}
-    below = {above: name for name, above in folds.items()}
     own = [place.get(name) for name in rows]
-    sub = [place.get(below[name]) if name in below else None for name in rows]
-
-    def over_rows(column: pa.Array) -> pa.Array:
-        return first_of(column, own, sub) if below else take_cells(column, own)
-
-    return over_rows
+    return lambda column: take_cells(column, own)
 
 
 def _named(rows: Sequence[str], columns: Sequence[_Column]) -> tuple[pa.Table, dict[str, str]]:

@@ -23,7 +23,6 @@ class SummaryCurves:
 
     scalars: pa.Table
     tags: Mapping[str, str]  # column → tag
-    folds: Mapping[str, str]
 
     def beside(self, shown: pa.Table, row: int, column: int) -> str:
         """The sparkline of a cell."""
@@ -34,11 +33,10 @@ class SummaryCurves:
 
         rows, parts = self._grouped
         run = shown["run"][row].as_py()
-        for name in (run, *(sub for sub, above in self.folds.items() if above == run)):
-            part = parts.get((name, tag), slice(0, 0))
-            if part.stop - part.start > 1:
-                return f" {spark_svg(rows.step[part].astype(float), rows.value[part])}"
-        return ""
+        part = parts.get((run, tag), slice(0, 0))
+        if part.stop - part.start < 2:
+            return ""
+        return f" {spark_svg(rows.step[part].astype(float), rows.value[part])}"
 
     @cached_property
     def _grouped(self) -> tuple[GroupedRows, dict[tuple[str, str], slice]]:

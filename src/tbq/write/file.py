@@ -8,6 +8,7 @@ import itertools
 import logging
 import os
 import socket
+import sys
 import time
 from pathlib import Path
 
@@ -28,7 +29,35 @@ _GONE = (
     {errno.ESTALE, errno.EBADF, errno.ENODEV, errno.ENXIO, errno.ENOTCONN} if os.name == "posix" else set()
 )
 
+_END = 1000  # the field of an Event that says how its writer ended
+
 _counter = itertools.count()
+
+
+def failure_of_caller() -> str:
+    """The error that is being handled now, as text: a `with` or `finally` block closes the writer."""
+    return _described(sys.exc_info()[1])
+
+
+def _unhandled() -> str:
+    """The error that ends the process, as text. In an interactive session, the last error may be any."""
+    if hasattr(sys, "ps1") or "IPython" in sys.modules:
+        return ""
+    return _described(getattr(sys, "last_value", None))
+
+
+def _described(error: BaseException | None) -> str:
+    if (
+        error is None
+        or isinstance(error, GeneratorExit)
+        or (isinstance(error, SystemExit) and not error.code)
+    ):
+        return ""
+    try:
+        text = str(error)
+    except Exception:  # the error's own __str__ may fail
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 class EventFile:
@@ -57,6 +86,7 @@ class EventFile:
         self.is_copy = False  # of a writer in another process, with which it shares a run
         self.outlives_exit = False  # if it is only flushed at exit, because the program may log until its end
         self.left = False  # it was flushed at exit; since then, each event is written at once
+        self.failed_by = ""  # the error that ended the run, as text
         self.finished = False  # all events are written or lost
         self.path: Path | None = None
         self.failure: BaseException | None = None  # why writing fails at present
@@ -137,7 +167,7 @@ class EventFile:
         self.settle(patience)
         self.pending.close()
         arrived = self.settle(patience)  # also what other threads have logged in the meantime
-        self.mark_end()
+        self.mark_end(self.failed_by)
         self.buffer.close()
         return flusher.ask(self, "close", wait=True, patience=patience) and arrived
 
@@ -146,26 +176,33 @@ class EventFile:
         """Whether the file was closed for now, and nothing has been logged since."""
         return self._paused and not self.buffer.pending_bytes and not self.pending.events
 
-    def rest(self) -> None:
+    def rest(self, failed_by: str = "") -> None:
         """Flush and close the file for now: the next event opens another one."""
         if not self.is_resting:
             self.settle(None)
+            self.mark_end(failed_by)
             flusher.ask(self, "rest", wait=True)
 
-    def mark_end(self) -> None:
-        """Log an event with only a time, if other processes share the run.
+    def mark_end(self, failed_by: str = "") -> None:
+        """Log an event that says that the run ended, and by which error.
 
-        Readers distinguish parallel processes from a restart by the time at which each ended, and the last value may be
-        much older.
+        The event has a field that TensorBoard's Event lacks, so other readers see only its time. A copy of the writer
+        in another process logs the time alone: readers distinguish parallel processes from a restart by the time at which
+        each ended, and the last value may be much older.
         """
-        if self.is_copy and self._to_disk and (self.path is not None or self.buffer.pending_bytes):
-            self.buffer.fields(b"", None, time.time())
+        if self._to_disk and (self.path is not None or self.buffer.pending_bytes):
+            status = wire.integer(1, 2 if failed_by else 1) + wire.text(
+                2, failed_by.encode(errors="replace")[:1000]
+            )
+            self.buffer.fields(b"" if self.is_copy else wire.message(_END, status), None, time.time())
 
     def close_at_exit(self, patience: float) -> bool:
         """Close at exit, when losses can only be logged."""
+        self.failed_by = self.failed_by or _unhandled()
         if self.outlives_exit:
             flusher.write_through = self.left = True
-            self.mark_end()
+            if not self.is_resting:
+                self.mark_end(self.failed_by)
             in_time = self.flush(patience)
         else:
             in_time = self.close(patience)

@@ -16,8 +16,8 @@ _SUCCESS = 1
 Summaries = list[tuple[str, bytes]]
 
 
-def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> Summaries:
-    """(tag, SummaryMetadata) of experiment, session start and session end."""
+def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any, group: str = "") -> Summaries:
+    """(tag, SummaryMetadata) of experiment, session start and session end; `group` is that of the session."""
     for name, argument in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
         if not isinstance(argument, dict):
             raise bad(name, f"got {described(argument)}, want a dict")
@@ -52,7 +52,7 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any) -> S
         infos += wire.message(5, wire.message(1, wire.text(2, as_tag(name, "metric_dict"))))
     return [
         ("_hparams_/experiment", _metadata(wire.message(2, infos))),
-        ("_hparams_/session_start_info", _metadata(wire.message(3, session))),
+        ("_hparams_/session_start_info", _metadata(wire.message(3, session + wire.text(4, group)))),
         ("_hparams_/session_end_info", _metadata(wire.message(4, wire.integer(1, _SUCCESS)))),
     ]
 

@@ -240,20 +240,30 @@ class Plugins(Core):
     ) -> None:
         """Add hyperparameters and the metrics to compare them by.
 
-        As in torch, they go to a run below this one, named after the time or `run_name` (tensorboardX: `name`).
-        With `run_name='.'` they go to this run.
+        They go to this run. A later call is another trial, and goes to a run below this one, named after the time; so
+        does a call with `run_name` (tensorboardX: `name`), which names it. With `run_name='.'` they always go to this
+        run. A metric that this run has logged before as a curve is called `hparam/<tag>`, so that it adds no point.
 
-        >>> writer.add_hparams({"lr": 0.1, "bn": True}, {"accuracy": 0.9}, run_name=".")
+        >>> writer.add_hparams({"lr": 0.1, "bn": True}, {"accuracy": 0.9})
         """
         from tbq.write import hparams
 
-        summaries = hparams.encode(hparam_dict, metric_dict, hparam_domain_discrete)
+        hparams.encode(hparam_dict, metric_dict, hparam_domain_discrete)  # checks them
         metrics = {tag: as_number(value, f"metric_dict[{tag!r}]") for tag, value in metric_dict.items()}
         run_name = run_name or name
         if run_name is not None and not isinstance(run_name, str):
             raise bad("run_name", f"got {described(run_name)}, want a name, or '.' for this run")
         step, walltime = self._stamp(global_step, None)
-        target: Any = self if run_name == "." else self._sub_writer(run_name or str(time.time()))
+        later = self._hparam_calls > 0
+        if run_name is None and self._hparams_in_run and not later:
+            run_name = "."
+            metrics = {self._free_tag(tag): number for tag, number in metrics.items()}
+        self._hparam_calls += 1
+        sub_run = run_name or str(time.time())
+        # A session that names its own group is a trial of its own: readers do not count it as part of this run.
+        group = sub_run if later and self._hparams_in_run and run_name != "." else ""
+        summaries = hparams.encode(hparam_dict, metrics, hparam_domain_discrete, group)
+        target: Any = self if run_name == "." else self._sub_writer(sub_run)
         try:
             for tag, metadata in summaries:
                 target.add_summary(wire.value(tag, 0, b"", metadata), step, walltime)
@@ -262,6 +272,12 @@ class Plugins(Core):
         finally:
             if target is not self:
                 target.close()
+
+    def _free_tag(self, tag: str) -> str:
+        """The name of a metric in this run: another one if there is a curve of that name."""
+        while self._file.buffer.has_tag(tag):
+            tag = f"hparam/{tag}"
+        return tag
 
     def add_custom_scalars(self, layout: dict[str, dict[str, Sequence[Any]]]) -> None:
         """Add a layout of charts: `{category: {chart: ["Multiline" or "Margin", tags]}}`.

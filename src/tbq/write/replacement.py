@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tbq.write.file import failure_of_caller
 from tbq.write.writer import SummaryWriter
 
 _ORDER = ("log_dir", "comment", "purge_step", "max_queue", "flush_secs", "filename_suffix", "write_to_disk")
@@ -17,6 +18,7 @@ class Replacement(SummaryWriter):
     may log until the process ends.
     """
 
+    _hparams_in_run = False  # the program's runs keep the names that torch and tensorboardX give them
     _reports_unclosed = (
         False  # the program cannot be changed, and the classes of torch and tensorboardX do not report it
     )
@@ -48,7 +50,7 @@ class Replacement(SummaryWriter):
         self.unwatch()
         failure = self._of_each_line(SummaryWriter.close)
         self._lines.clear()
-        self._file.rest()
+        self._file.rest(failure_of_caller())
         if failure is not None:
             raise failure
         self._report()

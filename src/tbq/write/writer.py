@@ -11,7 +11,7 @@ from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
 from tbq.text import counted
 from tbq.write import existing, options
 from tbq.write.arguments import as_step, bad
-from tbq.write.file import EventFile, logger
+from tbq.write.file import EventFile, failure_of_caller, logger
 from tbq.write.flusher import live
 from tbq.write.media import Media
 from tbq.write.plugins import Plugins
@@ -48,6 +48,8 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
     ...         writer.log({"lr": 0.1, "accuracy": step / 3}, step)
     """
 
+    _hparams_in_run = True  # whether the first hyperparameters go to the run itself
+    _hparam_calls = 0
     _reports_unclosed = True  # whether to warn if the user never closed it
 
     def __init__(
@@ -230,6 +232,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         self._closed = True
         self.unwatch()
         failure = self._of_each_line(SummaryWriter.close)
+        self._file.failed_by = failure_of_caller()
         self._file.close()
         if failure is not None:
             raise failure

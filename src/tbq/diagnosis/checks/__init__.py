@@ -52,6 +52,7 @@ _MODULES = (
     "gap",
     "stops_early",
     "rerun",
+    "crashed",
     "not_finite",
     "constant",
     "saturated",
@@ -76,7 +77,7 @@ _MODULES = (
 _OF_LOG = frozenset(
     (
         "no_event_files", "wrong_directory", "missing_path", "header_only", "run_names", "hparams_runs",
-        "add_scalars", "copied",
+        "add_scalars", "copied", "crashed",
     )
 )  # fmt: skip
 

@@ -11,7 +11,6 @@ from tbq.query.importance import importances
 from tbq.roles import best_of
 from tbq.server.answers.groups import grouping
 from tbq.server.answers.metrics import check_tag, values
-from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import Answer, json_answer
 from tbq.summary.statistics import STATS
 
@@ -39,7 +38,7 @@ def importance(log: LiveLog, params: Params) -> Answer:
     tag, stat, way, runs = _asked(log, params)
     of_runs = values(log, tag, stat, runs)
     with log.lock:
-        hparams = {run: each.values for run in of_runs if (each := hparams_of(log, run))}
+        hparams = {run: each.values for run in of_runs if (each := log.hparams.get(run))}
     return json_answer(
         {
             "version": log.version,

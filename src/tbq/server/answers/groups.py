@@ -13,7 +13,6 @@ from tbq.plot.groups import Groups
 from tbq.query.groups import Grouping, group_runs, hparam_names
 from tbq.query.moments import Moments, merged
 from tbq.server.answers.points import placed, smooth_values
-from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def grouping(log: LiveLog, runs: Sequence[str], by: str) -> Grouping:
     if names is None:
         return Grouping.of_names(group_runs(runs, by, foreign=True))
     with log.lock:
-        known = {run: hparams_of(log, run) for run in runs}
+        known = {run: log.hparams.get(run) for run in runs}
     hparams = {run: each.values for run, each in known.items() if each}
     return Grouping.of_values(runs, names, hparams, foreign=True)
 

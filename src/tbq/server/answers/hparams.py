@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tbq.columns.codes import values_of
-from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ def hparams(log: LiveLog, _params: Params) -> Answer:
     """The names, types and values of hyperparameters by run, and the metrics that experiments declare."""
     with log.lock:
         version = log.version
-        by_run = {run: hparams for run in log.shown() if (hparams := hparams_of(log, run))}
+        by_run = {run: hparams for run in log.shown() if (hparams := log.hparams.get(run))}
         named = [run for run in log.hparams if run in log.states]
     listed = []
     for name in sorted({name for hparams in by_run.values() for name in hparams.values}):

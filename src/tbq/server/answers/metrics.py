@@ -72,18 +72,15 @@ def parsed(text: str) -> list[tuple[str, str]]:
 
 
 def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, float]:
-    """A statistic of each run that has the tag; if the run lacks it, its sub-run's."""
+    """A statistic of each run that has the tag."""
     if stat == "best":
         stat = best_of(tag)
     with log.lock:
-        sources = {run: run for run in log.index.having("scalars", tag, rows)}
-        subs = {above: sub for sub, above in log.folds.items() if above in rows and above not in sources}
-        for sub in log.index.having("scalars", tag, list(subs.values())):
-            sources[log.folds[sub]] = sub
+        sources = log.index.having("scalars", tag, rows)
         if stat == "last":
             last = log.index.last(tag)
-            return {run: last[source] for run, source in sources.items() if source in last}
-        versions = {run: log.versions.get(run, 0) for run in sources.values()}
+            return {run: last[run] for run in sources if run in last}
+        versions = {run: log.versions.get(run, 0) for run in sources}
     known: Column = log.cache.get("metrics", (tag, stat)) or {}
     stale = [run for run, version in versions.items() if known.get(run, (-1, None))[0] != version]
     if stale:
@@ -93,7 +90,7 @@ def values(log: LiveLog, tag: str, stat: str, rows: Sequence[str]) -> dict[str, 
         known |= {run: (versions[run], computed.get(run)) for run in stale}
         # A column weighs something even without runs: requests can name any number of columns.
         log.cache.put("metrics", (tag, stat), known, weight=len(known) + _KEPT // _MOST, limit=_KEPT)
-    by_run = {run: known[source][1] for run, source in sources.items() if source in known}
+    by_run = {run: known[run][1] for run in sources if run in known}
     return {run: value for run, value in by_run.items() if value is not None}
 
 

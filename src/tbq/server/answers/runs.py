@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.plot.colours import colours, print_colours
 from tbq.roles import better, role, split
-from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def _entry(
     log: LiveLog, run: str, states: dict[str, Any], sizes: dict[str, int], chosen: dict[str, tuple[str, str]]
 ) -> dict[str, Any]:
     known = log.states[run]
-    hparams = hparams_of(log, run)
+    hparams = log.hparams.get(run)
     return {
         "id": log.id_of(run),
         "name": run,

@@ -18,7 +18,6 @@ from tbq.select import closest
 from tbq.server.answers.groups import grouped
 from tbq.server.answers.metrics import cells, parsed
 from tbq.server.answers.points import csv_answer
-from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import Answer, json_answer
 from tbq.server.sql.worker_pool import Job
 from tbq.summary.statistics import STATS
@@ -138,7 +137,7 @@ def _facts(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
 def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
     """`hparam` as a struct, so that hparam.lr needs no quotes, and `"hparam.lr"` as in the summary table."""
     with log.lock:
-        hparams = [hparams_of(log, run) for run in rows]
+        hparams = [log.hparams.get(run) for run in rows]
     by_run = [dict(each.values) if each else {} for each in hparams]
     arrays: dict[str, Any] = {}
     for name in sorted({name for values in by_run for name in values}):

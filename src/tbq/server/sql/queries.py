@@ -57,7 +57,8 @@ def _found(log: LiveLog) -> tuple[Found, dict[str, str]]:
         if run.remote is not None:
             copies = {path: run.remote.path(path) if is_remote(path) else path for path in run.files}
             origins |= {copy: path for path, copy in copies.items() if copy != path}
-            run = run._replace(files=list(copies.values()), remote=None)
+            below = frozenset(copies[path] for path in run.below)
+            run = run._replace(files=list(copies.values()), remote=None, below=below)
         runs.append(run)
     if not runs:
         raise QueryError("there are no event files yet", hint="wait, or check the log directory")

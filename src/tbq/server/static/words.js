@@ -20,7 +20,7 @@ export const BANDS = {
 };
 
 /** The shape of each state of a run. @type {Record<string, string>} */
-export const STATES = { running: "●", stalled: "◐", finished: "○", failed: "✕" };
+export const STATES = { running: "●", stalled: "◐", finished: "○", crashed: "✕", diverged: "≁" };
 export const UNREAD = "·"; // the shape of a run that the server has not read yet
 
 /** Severities of findings, worst first: shape and noun. @type {Record<string, [string, string]>} */

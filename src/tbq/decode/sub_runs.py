@@ -1,0 +1,192 @@
+"""Sub-runs: directories below a run that hold only its hyperparameters and final metrics are part of the run.
+
+torch and tensorboardX write each call of `add_hparams` into a directory below the run, named after the time of day or
+`run_name`. Its content identifies it; its name proves nothing. Only small runs below another run are decoded for that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+from tbq.arguments import choice
+from tbq.decode import decode
+from tbq.decode.options import Options
+from tbq.errors import SourceError
+from tbq.source.discover import Found, Run
+from tbq.source.files import bytes_of
+from tbq.source.urls import is_remote
+
+if TYPE_CHECKING:
+    from tbq._core import Result
+
+#: Whether sub-runs are part of the run above, or runs of their own.
+SubRunsAs = Literal["fold", "keep"]
+#: A directory with more bytes than this is a run of its own.
+MOST_BYTES = 1 << 16
+
+_Stamp = tuple[object, ...]
+
+
+class Facts(NamedTuple):
+    """What a small run below another one holds; `state` as the core names it, `healthy` if its files can be read."""
+
+    state: str
+    hparams: bytes
+    healthy: bool
+
+
+class SubRuns:
+    """Finds sub-runs and makes them part of the runs above; remembers files that stay as they are."""
+
+    def __init__(self, inflate: Callable[[bytes], bytes | None]) -> None:
+        self._inflate = inflate
+        self._known: dict[str, tuple[_Stamp, Facts]] = {}
+
+    @property
+    def paths(self) -> list[str]:
+        """The files of this machine that a decision depends on; they may still grow."""
+        return [
+            str(stamp[0])
+            for stamps, facts in self._known.values()
+            if facts.state != "other"
+            for stamp in stamps
+            if isinstance(stamp, tuple) and not is_remote(str(stamp[0]))
+        ]
+
+    def fold(self, found: Found, hold_back: bool = False) -> Found:
+        """The runs with their sub-runs; `hold_back` leaves out those that have no value yet: they may become sub-runs.
+
+        A run's sub-runs stay apart if they are trials with different hyperparameters.
+        """
+        above = _candidates(found.runs)
+        if not above:
+            self._known = {}
+            return found
+        facts = self._facts([run for run in found.runs if run.name in above])
+        by_parent: dict[str, list[str]] = {}
+        for name, parent in above.items():
+            if facts[name].state in ("begun", "complete", "trial"):
+                by_parent.setdefault(parent, []).append(name)
+        folds: dict[str, list[str]] = {}
+        taken: set[str] = set()
+        for parent in sorted(by_parent):  # a run above comes first
+            subs = by_parent[parent]
+            if parent not in taken and is_one_trial([facts[name] for name in subs]):
+                folds[parent] = subs
+                taken.update(subs)
+        if hold_back:
+            taken.update(name for name in above if facts[name].state == "nothing" and facts[name].healthy)
+        if not taken:
+            return found
+        runs = {run.name: run for run in found.runs}
+        return replace(
+            found,
+            runs=[
+                _with_sub_runs(run, [runs[name] for name in folds.get(run.name, ())])
+                for run in found.runs
+                if run.name not in taken
+            ],
+        )
+
+    def _facts(self, runs: Sequence[Run]) -> dict[str, Facts]:
+        """What each of these runs holds; only those that changed are decoded, all at once."""
+        stamps = {run.name: tuple(_stamp(run, path) for path in run.files) for run in runs}
+        known = {name: (stamp, self._known[name][1]) for name, stamp in stamps.items()
+                 if name in self._known and self._known[name][0] == stamp}  # fmt: skip
+        new = [run for run in runs if run.name not in known]
+        if new:
+            try:
+                result = decode(new, [], Options(restarts="keep"), self._inflate, verify=True)
+            except SourceError:  # of a store; whoever reads the runs gets the error
+                self._known = known
+                unknown = Facts("other", b"", healthy=False)
+                return {run.name: known[run.name][1] if run.name in known else unknown for run in runs}
+            sick = _unhealthy(result)
+            for index, (run, (state, hparams, calls)) in enumerate(
+                zip(new, result.sub_runs(len(new)), strict=True)
+            ):
+                if calls > 1:  # each call may have other hyperparameters
+                    hparams += run.name.encode(errors="surrogateescape")
+                known[run.name] = stamps[run.name], Facts(state, hparams, index not in sick)
+        self._known = known
+        return {name: facts for name, (_, facts) in known.items()}
+
+
+def fold(found: Found, inflate: Callable[[bytes], bytes | None], sub_runs: SubRunsAs = "fold") -> Found:
+    """The runs with their sub-runs, as `sub_runs` says."""
+    choice("sub_runs", sub_runs, get_args(SubRunsAs))
+    return SubRuns(inflate).fold(found) if sub_runs == "fold" else found
+
+
+def is_one_trial(subs: Iterable[Facts]) -> bool:
+    """Whether these sub-runs of one run are all of the same trial: that of the run.
+
+    A resumed program may call `add_hparams` again, with the same hyperparameters.
+    """
+    several = list(subs)
+    known = {facts.hparams for facts in several if facts.hparams}
+    return len(known) <= 1 and all(facts.state != "trial" for facts in several)
+
+
+def parent(run: str) -> str | None:
+    """The run above a run, if any; the logdir itself has none.
+
+    >>> parent("exp/1700000000.5"), parent("exp")
+    ('exp', '.')
+    """
+    return None if run == "." else run.rpartition("/")[0] or "."
+
+
+def _candidates(runs: Sequence[Run]) -> dict[str, str]:
+    """The small runs in a directory below another run's → that run."""
+    places = {run.name: run.path for run in runs}
+    found = {}
+    for run in runs:
+        above = run.name.rpartition("/")[0] or "."
+        if above not in places or run.name == ".":
+            continue
+        if _directory(run.path) == places[above].rstrip("/" + os.sep) and bytes_of(run) <= MOST_BYTES:
+            found[run.name] = above
+    return found
+
+
+def _directory(path: str) -> str:
+    """The directory that a directory or a URL lies in."""
+    place = path.rstrip("/" + os.sep)
+    return place.rpartition("/" if is_remote(place) else os.sep)[0]
+
+
+def _with_sub_runs(run: Run, subs: Sequence[Run]) -> Run:
+    if not subs:
+        return run
+    below = [path for sub in subs for path in sub.files]
+    copies = [copy._replace(run=run.name) for sub in subs for copy in sub.copies]
+    return run._replace(
+        files=[*run.files, *below],
+        copies=[*run.copies, *copies],
+        below=frozenset(below),
+        folded=tuple(sub.name for sub in subs),
+    )
+
+
+def _stamp(run: Run, path: str) -> _Stamp:
+    version = run.remote.objects.get(path) if run.remote is not None else None
+    if version is not None:
+        return path, version.size, version.etag, version.modified
+    try:
+        info = Path(path).stat()
+    except OSError as failure:
+        return path, failure.errno
+    return path, info.st_size, info.st_mtime_ns, info.st_ino
+
+
+def _unhealthy(result: Result) -> set[int]:
+    return {
+        report.run
+        for report in result.troubled()
+        if report.state not in ("events", "empty") or report.faults or report.error or report.more_faults
+    }
