@@ -92,7 +92,7 @@ def test_a_directory_that_comes_and_goes(tmp_path: Path, runs: Path) -> None:
     with tbq.SummaryWriter(tmp_path / "runs" / "second") as writer:
         for step in range(20):
             writer.add_scalar("train/loss", 0.25 + step / 64, step)
-    terminal.shows("runs (2)", "● second", "0.5469")
+    terminal.shows("runs (2)", "○ second", "0.5469")
     shutil.rmtree(tmp_path / "runs")
     terminal.shows("does not exist")
     terminal.type("q")

@@ -126,6 +126,8 @@ def test_others_read_it(tmp_path: Path) -> None:
 def assert_every_table(lake: Path, log: Path) -> None:
     for kind in TABLES:
         found, want = (tbq.open(path).table(kind).to_arrow() for path in (lake, log))
+        if kind == "runs":
+            found, want = found.drop_columns("state"), want.drop_columns("state")
         assert exact_rows(found) == exact_rows(want), kind
 
 

@@ -60,14 +60,14 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
     import pyarrow as pa
     from rich.filesize import decimal
 
-    from tbq.cli.emit import draw_table
-    from tbq.states import GLYPHS
+    from tbq.cli.emit import draw_table, tell
+    from tbq.states import GLYPHS, STATES
     from tbq.table.table import Table
 
     now = clock.time()
     rows = [
         {
-            "run": row["run"],
+            "run": f"{GLYPHS[row['state']]} {row['run']}" if row["state"] else row["run"],
             **({tag: curves.get(row["run"], "")} if tag else {}),
             "files": row["files"],
             "size": decimal(row["bytes"]),
@@ -75,12 +75,15 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
             "last step": row["last_step"],
             "duration": duration(_between(row["first_wall_time"], row["last_wall_time"])),
             "age": duration(_between(row["last_wall_time"], now)),
-            "state": f"{GLYPHS[row['state']]} {row['state']}" if row["state"] else None,
             "health": row["health"],
         }
         for row in table.to_arrow().to_pylist()
     ]
     draw_table(Table(pa.Table.from_pylist(rows), "runs"))
+    states = table.to_arrow()["state"].to_pylist()
+    counts = [f"{GLYPHS[state]} {states.count(state):,} {state}" for state in STATES if state in states]
+    if len(counts) > 1:
+        tell(", ".join(counts))
 
 
 def _between(begin: float | None, end: float | None) -> float | None:

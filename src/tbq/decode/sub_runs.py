@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from tbq.arguments import choice
 from tbq.decode import decode
-from tbq.decode.options import Options
+from tbq.decode.options import DecodeOptions
 from tbq.errors import SourceError
 from tbq.source.discover import Found, Run
 from tbq.source.files import bytes_of
@@ -44,7 +44,7 @@ class SubRuns:
 
     def __init__(self, inflate: Callable[[bytes], bytes | None]) -> None:
         self._inflate = inflate
-        self._known: dict[str, tuple[_Stamp, Facts]] = {}
+        self._known: dict[str, tuple[tuple[_Stamp, ...], Facts]] = {}
 
     @property
     def paths(self) -> list[str]:
@@ -100,7 +100,7 @@ class SubRuns:
         new = [run for run in runs if run.name not in known]
         if new:
             try:
-                result = decode(new, [], Options(restarts="keep"), self._inflate, verify=True)
+                result = decode(new, [], DecodeOptions(restarts="keep"), self._inflate, verify=True)
             except SourceError:  # of a store; whoever reads the runs gets the error
                 self._known = known
                 unknown = Facts("other", b"", healthy=False)
