@@ -187,7 +187,7 @@ class EventFile:
         """Log an event that says that the run ended, and by which error.
 
         The event has a field that TensorBoard's Event lacks, so other readers see only its time. A copy of the writer
-        in another process logs the time alone: readers distinguish parallel processes from a restart by the time at which
+        in another process logs the time alone: readers tell parallel processes from a restart by the time at which
         each ended, and the last value may be much older.
         """
         if self._to_disk and (self.path is not None or self.buffer.pending_bytes):
