@@ -44,7 +44,7 @@ class SubRuns:
 
     def __init__(self, inflate: Callable[[bytes], bytes | None]) -> None:
         self._inflate = inflate
-        self._known: dict[str, tuple[_Stamp, Facts]] = {}
+        self._known: dict[str, tuple[tuple[_Stamp, ...], Facts]] = {}
 
     @property
     def paths(self) -> list[str]:
@@ -54,7 +54,7 @@ class SubRuns:
             for stamps, facts in self._known.values()
             if facts.state != "other"
             for stamp in stamps
-            if isinstance(stamp, tuple) and not is_remote(str(stamp[0]))
+            if not is_remote(str(stamp[0]))
         ]
 
     def fold(self, found: Found, hold_back: bool = False) -> Found:

@@ -214,9 +214,9 @@ def hparams(log: LiveLog, _params: Params) -> Answer:
     rows = log.shown()
     with log.lock:
         version = log.version
-        given = {run: log.hparams.get(run) for run in rows}
+        given = {run: log.hparams[run] for run in rows if run in log.hparams}
         wanted = [run for run in log.hparams if run in log.states]
-    values = {run: dict(each.values) for run, each in given.items() if each}
+    values = {run: dict(each.values) for run, each in given.items()}
     listed = []
     for name in sorted({name for of_run in values.values() for name in of_run}):
         there = [of_run[name] for of_run in values.values() if name in of_run]

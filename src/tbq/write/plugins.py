@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 class Plugins(Core):
     """`add_histogram` and the methods for other plugins of TensorBoard."""
 
+    _hparams_in_run = True  # whether the first hyperparameters go to the run itself
+    _hparam_calls = 0
+
     def _sub_writer(self, name: str) -> Any:
         raise NotImplementedError
 

@@ -48,8 +48,6 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
     ...         writer.log({"lr": 0.1, "accuracy": step / 3}, step)
     """
 
-    _hparams_in_run = True  # whether the first hyperparameters go to the run itself
-    _hparam_calls = 0
     _reports_unclosed = True  # whether it is the user who should have closed it
 
     def __init__(
