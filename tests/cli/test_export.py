@@ -252,18 +252,7 @@ def test_runs_are_drawn_with_units(logdir: Path) -> None:
     text, code = on_terminal(["ls", logdir])
     assert code == 0
     lines = text.splitlines()
-    assert lines[0].split() == [
-        "run",
-        "files",
-        "size",
-        "events",
-        "last",
-        "step",
-        "duration",
-        "age",
-        "state",
-        "health",
-    ]
+    assert lines[0].split() == ["run", "files", "size", "events", "step", "duration", "age", "health"]
     assert lines[2].split()[:2] == ["exp1/train", "1"]
     assert lines[2].split()[-1] == "ok"
     assert "49" in lines[2].split()

@@ -175,6 +175,7 @@ def test_hparams(tmp_path, read_events):
 
 def test_hparams_sub_run_is_named_after_the_time(tmp_path):
     with tbq.SummaryWriter(tmp_path) as writer:
+        writer.add_hparams({"lr": 0.2}, {})  # to the run itself
         writer.add_hparams({"lr": 0.1}, {})
     (sub,) = (path for path in tmp_path.iterdir() if path.is_dir())
     assert float(sub.name) > 1e9

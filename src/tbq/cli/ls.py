@@ -72,7 +72,7 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
             "files": row["files"],
             "size": decimal(row["bytes"]),
             "events": row["events"],
-            "last step": row["last_step"],
+            "step": row["last_step"],
             "duration": duration(_between(row["first_wall_time"], row["last_wall_time"])),
             "age": duration(_between(row["last_wall_time"], now)),
             "health": row["health"],

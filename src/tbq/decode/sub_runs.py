@@ -54,7 +54,7 @@ class SubRuns:
             for stamps, facts in self._known.values()
             if facts.state != "other"
             for stamp in stamps
-            if isinstance(stamp, tuple) and not is_remote(str(stamp[0]))
+            if not is_remote(str(stamp[0]))
         ]
 
     def fold(self, found: Found, hold_back: bool = False) -> Found:
