@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from served import Asked, strict, unframed
+from webserver import scripted
 
 import tbq
 from tbq.server.live_log import Change, LiveLog
@@ -362,3 +363,14 @@ def test_two_pages_that_open_at_once_have_the_same_names_of_tags(tmp_path: Path)
     assert tag["display_name"] == "Loss" and tag["description"] == "of training"
     assert other == [[tag, of_b]]
     asked.log.close()
+
+
+def test_a_store_is_listed_every_30_seconds_unless_told_otherwise(tmp_path: Path) -> None:
+    """A store charges for each listing."""
+    with scripted("a") as web:
+        remote = Asked(f"{web.url}/runs")
+        assert remote.json("state")["runs"] == 1
+        assert remote.log.follower.interval == 30
+        assert LiveLog(f"{web.url}/runs", interval=2.0).follower.interval == 2
+    assert LiveLog(tmp_path).follower.interval < 1
+    remote.log.close()
