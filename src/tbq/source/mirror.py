@@ -60,7 +60,9 @@ class Mirror:
         self._count = 0
         self._lock = threading.Lock()
         self._fetching = threading.RLock()  # two threads must not replace each other's files
-        self._wanted: dict[int, set[str]] = {}  # by thread: the URLs of its last fetch, which it may be reading
+        self._wanted: dict[
+            int, set[str]
+        ] = {}  # by thread: the URLs of its last fetch, which it may be reading
         self._tried: set[str] = set()  # URLs that failed since `begin`
         self._damaged: set[str] = set()
 
