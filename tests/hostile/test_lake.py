@@ -273,7 +273,7 @@ def test_a_full_disk_in_the_middle_of_the_commits(
         calls += 1
         if calls >= at:
             raise DeltaError(
-                "Generic LocalFileSystem error\n   \x1b[31m↳\x1b[0m No space left on device (os error 28)\n\n   0: frame"
+                "Generic LocalFileSystem error\n   \x1b[31m↳\x1b[0m No space left on device\n\n   0: frame"
             )
         original(self, *args, **more)
 
@@ -281,7 +281,7 @@ def test_a_full_disk_in_the_middle_of_the_commits(
         patch.setattr(DeltaTable, "create_write_transaction", full)
         with pytest.raises(
             OutputError,
-            match=r"cannot be committed to: Generic LocalFileSystem error: No space left on device \(os error 28\)\n  earlier",
+            match="error: No space left on device\n  earlier",
         ):
             tbq.lake.sync(log, lake)
     tbq.lake.sync(log, lake)

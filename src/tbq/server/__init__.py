@@ -41,8 +41,8 @@ def serve(
 
     Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
     use, the next free one is used. `on_start` gets the address and a remark; without it, both are printed.
-    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in seconds (default:
-    0.25, or 30 for URLs). Needs the extra "serve".
+    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in seconds
+    (default: 0.25, or 30 for URLs). Needs the extra "serve".
 
     >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP
     http://127.0.0.1:40123/
