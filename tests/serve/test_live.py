@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from served import Asked
+from served import Asked, strict, unframed
+from webserver import scripted
 
 import tbq
 from tbq.server.live_log import Change, LiveLog
@@ -312,3 +313,69 @@ def test_growth_of_a_run_keeps_the_addresses_of_its_images(tmp_path: Path) -> No
         after = asked.json("series", kind="images", tag="z")["runs"][0]["marks"]
     assert len(after) == 2 and after[0] == before[0] and after[1] != after[0]
     asked.log.close()
+
+
+def test_a_value_is_looked_up_in_one_version_of_its_run(tmp_path: Path) -> None:
+    """Rows of a run have other numbers once an earlier tag grows, also if that happens during a request."""
+    with tbq.SummaryWriter(tmp_path / "a") as writer:
+        for tag in ("a", "z"):
+            writer.add_image(tag, image(1), 0, dataformats="HWC")
+            writer.add_histogram(tag, [1.0, 2.0], 0)
+        writer.flush()
+        asked = Asked(tmp_path)
+        find, steps = asked.log.cache.of, iter(range(1, 100))
+
+        def find_then_poll(*args: Any, **options: Any) -> Any:
+            found = find(*args, **options)
+            step = next(steps)
+            writer.add_image("a", image(2), step, dataformats="HWC")
+            writer.add_histogram("a", [1.0, 1000.0], step)
+            writer.flush()
+            looked(asked)
+            return found
+
+        requests: list[tuple[str, dict[str, Any]]] = [
+            ("image", {"run": 0, "tag": "z"}),
+            ("histograms", {"run": 0, "tag": "z"}),
+            ("series", {"kind": "images", "tag": "z"}),
+        ]
+        expected = [asked.answer(path, **params) for path, params in requests]
+        looked(asked)
+        asked.log.cache.of = find_then_poll  # type: ignore[method-assign]
+        given = [asked.answer(path, **params) for path, params in requests]
+    assert given[0].body == expected[0].body
+    assert np.array_equal(unframed(given[1].body)[1]["edges"], unframed(expected[1].body)[1]["edges"])
+    assert strict(given[2].body)["runs"] == strict(expected[2].body)["runs"]
+    asked.log.close()
+
+
+def test_two_pages_that_open_at_once_have_the_same_names_of_tags(tmp_path: Path) -> None:
+    with tbq.SummaryWriter(tmp_path / "a") as writer:
+        writer.add_scalar("loss", 1.0, 0, display_name="Loss", summary_description="of training")
+    with tbq.SummaryWriter(tmp_path / "b") as writer:  # later runs do not change it
+        writer.add_scalar("loss", 1.0, 0, display_name="Other")
+        writer.add_scalar("of b", 1.0, 0)
+    asked = Asked(tmp_path)
+    list_runs, other = asked.log.listing.of_runs, []
+
+    def list_during_another_request(runs: Any) -> Any:
+        asked.log.listing.of_runs = list_runs  # type: ignore[method-assign]
+        other.append(asked.json("tags")["tags"])
+        return list_runs(runs)
+
+    asked.log.listing.of_runs = list_during_another_request  # type: ignore[method-assign]
+    tag, of_b = asked.json("tags")["tags"]
+    assert tag["display_name"] == "Loss" and tag["description"] == "of training"
+    assert other == [[tag, of_b]]
+    asked.log.close()
+
+
+def test_a_store_is_listed_every_30_seconds_unless_told_otherwise(tmp_path: Path) -> None:
+    """A store charges for each listing."""
+    with scripted("a") as web:
+        remote = Asked(f"{web.url}/runs")
+        assert remote.json("state")["runs"] == 1
+        assert remote.log.follower.interval == 30
+        assert LiveLog(f"{web.url}/runs", interval=2.0).follower.interval == 2
+    assert LiveLog(tmp_path).follower.interval < 1
+    remote.log.close()

@@ -7,6 +7,8 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from buckets import Bucket, S3Server, web_server
+from webserver import scripted
 
 import tbq
 from tbq.errors import OutputError, SourceError, TbqError, UsageError
@@ -432,3 +435,22 @@ def test_what_reads_no_urls_says_so(bucket: Bucket) -> None:
     ):
         with pytest.raises(TbqError, match="must be a local path, not a URL"):
             call()
+
+
+@pytest.mark.parametrize("limit", ["1GB", "1"])
+def test_threads_read_one_log_at_once(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No thread replaces or deletes the file that another one reads."""
+    monkeypatch.setenv("TBQ_CACHE_SIZE", limit)
+    for _ in range(5):
+        with scripted("abcdefghijkl") as web:
+            log = tbq.open(f"{web.url}/runs")
+            start = threading.Barrier(6)
+
+            def read(number: int, log: tbq.LogDir = log, start: threading.Barrier = start) -> int:
+                start.wait(60)
+                names = [None, ["a", "b", "c"], ["k", "l"]][number % 3]
+                rows = len(log.scalars("loss", run=names, on_error="raise"))
+                return rows // (len(names) if names else 12)
+
+            with ThreadPoolExecutor(6) as pool:
+                assert list(pool.map(read, range(6))) == [20] * 6

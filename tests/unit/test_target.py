@@ -155,6 +155,21 @@ def test_a_file_system_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+@posix
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt()])
+def test_a_rename_that_fails_leaves_no_empty_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("pathlib.Path.hardlink_to", lambda *_: os.link("", ""))
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises((OutputError, KeyboardInterrupt)), output(tmp_path / "a") as stream:
+        stream.write(b"one")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("name", ["文" * 80, "é" * 120, "a" * 250, "*?", ".hidden"])
 def test_names_of_any_kind_and_length(tmp_path: Path, name: str) -> None:
     with output(tmp_path / name) as stream:

@@ -45,7 +45,7 @@ Examples:
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--title", metavar="TEXT", help="The page's title.  [default: the name of LOGDIR]")
 @select_options
-@interval_option("0.25")
+@interval_option("0.25, or 30 for a URL")
 @click.option(
     "--stalled-after", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
     help="Call a run stalled after this time without new data.  [default: 120, or 20 times its usual pause]",
@@ -80,7 +80,7 @@ def command(
         logdir if len(logdir) > 1 else logdir[0],
         **selection,
         open=open_page,
-        interval=0.25 if interval is None else interval,
+        interval=interval,
         allow_host=allow_host,
         on_start=started,
         **options,

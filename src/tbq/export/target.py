@@ -205,7 +205,11 @@ def _rename(content: Path, target: Path, force: bool) -> None:
             raise
         except OSError:  # the file system has no hard links: take the name, then replace the empty file
             target.open("xb").close()
-            content.replace(target)
+            try:
+                content.replace(target)
+            except BaseException:
+                target.unlink(missing_ok=True)
+                raise
     except FileExistsError:
         raise existing(target) from None
 

@@ -187,8 +187,9 @@ def _opened(place: Location, kind: str) -> DeltaTable | None:
 
 
 def _said(failure: Exception) -> str:
-    """deltalake's message, without the backtrace."""
-    return re.split(r"\n\s*0: ", str(failure), maxsplit=1)[0].strip()
+    """deltalake's message on one line, without the backtrace and colours."""
+    text = re.split(r"\n\s*0: ", str(failure), maxsplit=1)[0].strip()
+    return re.sub(r"\s*\n\s*(↳\s*)?", ": ", re.sub(r"\x1b\[[0-9;]*m", "", text))
 
 
 def _check_files(table: DeltaTable, url: str) -> None:

@@ -88,7 +88,7 @@ class Poller:
         update = self._update
         runs = tuple(self.follower.runs)
         known = (runs, bool(runs) or self.view.exists(), update.left)
-        latest = self.view.latest({*update.runs.new, *update.runs.grown, *update.runs.replaced})
+        latest = self.view.latest(sorted((*update.runs.new, *update.runs.grown, *update.runs.replaced)))
         having = [run for run, of in latest.items() if any(each.kind == "hparams" for each in of.series)]
         poll = Poll(
             runs,

@@ -32,7 +32,7 @@ def serve(
     tag: Names = None,
     steps: Steps = None,
     restarts: Restarts = "resume",
-    interval: float = 0.25,
+    interval: float | None = None,
     stalled_after: float | None = None,
     threads: int | None = None,
     max_unpacked: Size | None = None,
@@ -43,7 +43,8 @@ def serve(
 
     Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
     use, the next free one is used. `on_start` gets the address and a remark; without it, both are printed.
-    `path`, `run`, `tag`, `steps`, `restarts`, `threads` and `sub_runs` are those of `tbq.follow`.
+    `path`, `run`, `tag`, `steps`, `restarts`, `threads` and `sub_runs` are those of `tbq.follow`; `interval` is in seconds
+    (default: 0.25, or 30 for URLs).
     Needs the extra "serve".
 
     >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP

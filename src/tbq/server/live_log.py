@@ -18,6 +18,7 @@ from tbq.server.cache import AnswerCache
 from tbq.server.hidden_paths import places_of, title_of, without_paths
 from tbq.server.series_index import Index
 from tbq.server.sql.worker_pool import AT_ONCE, WorkerPool
+from tbq.source.discover import any_remote
 from tbq.storage import cache_folder, chosen
 from tbq.text import natural
 
@@ -55,7 +56,7 @@ class LiveLog(Poller):
         tag: Names = None,
         steps: Steps = None,
         restarts: Restarts = "resume",
-        interval: float = INTERVAL,
+        interval: float | None = None,
         stalled_after: float | None = None,
         title: str | None = None,
         threads: int | None = None,
@@ -66,6 +67,8 @@ class LiveLog(Poller):
         self.source = path
         self.threads, self.max_unpacked, self.restarts = threads, max_unpacked, restarts
         self.storage, self.cache_folder = chosen(), str(cache_folder())  # of the command; threads have none
+        if interval is None and not any_remote(path):
+            interval = INTERVAL
         follower = follow(
             path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
             on_error="ignore", max_unpacked=max_unpacked, sub_runs=sub_runs,

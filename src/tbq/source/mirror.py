@@ -59,6 +59,10 @@ class Mirror:
         self._scratch: Scratch | None = None
         self._count = 0
         self._lock = threading.Lock()
+        self._fetching = threading.RLock()  # two threads must not replace each other's files
+        self._wanted: dict[
+            int, set[str]
+        ] = {}  # by thread: the URLs of its last fetch, which it may be reading
         self._tried: set[str] = set()  # URLs that failed since `begin`
         self._damaged: set[str] = set()
 
@@ -90,6 +94,12 @@ class Mirror:
 
         Fetches about `most` bytes and returns how many are left. Raises if the store no longer answers.
         """
+        with self._fetching:
+            return self._fetch(wanted, progress, most)
+
+    def _fetch(
+        self, wanted: Mapping[str, tuple[Store, Object]], progress: Call | None, most: int | None
+    ) -> int:
         if not self._live:
             self.begin()
             self._make_room(wanted)
@@ -308,12 +318,15 @@ class Mirror:
             held.path.unlink(missing_ok=True)
 
     def _make_room(self, wanted: Iterable[str]) -> None:
-        """If the files exceed the cache's limit, delete those that are not wanted now: they can be fetched again."""
+        """If the files exceed the cache's limit, delete those that no thread wants now: they can be fetched again."""
+        running = {thread.ident for thread in threading.enumerate()}
+        self._wanted = {thread: urls for thread, urls in self._wanted.items() if thread in running}
+        self._wanted[threading.get_ident()] = set(wanted)
         with self._lock:
             size = sum(held.version.size for held in self._held.values() if held.version is not None)
             if size <= self._cache.limit:
                 return
-            keep = set(wanted)
+            keep = set().union(*self._wanted.values())
             for url, held in self._held.items():
                 if url not in keep and held.version is not None:
                     held.path.unlink(missing_ok=True)

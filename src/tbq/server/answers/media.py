@@ -38,7 +38,10 @@ _LONGEST = 2_000_000  # characters of a text in an answer
 
 
 def located(log: LiveLog, run: str, kind: str) -> Values:
-    """The positions of a run's values of one kind; large values are still in their files."""
+    """The positions of a run's values of one kind; large values are still in their files.
+
+    An answer asks for them once: a poll may come between two calls, after which rows have other numbers.
+    """
 
     def locate() -> Values:
         result, runs = log.follower.store.of_run(log.follower.core_kind(kind), run)
@@ -47,9 +50,9 @@ def located(log: LiveLog, run: str, kind: str) -> Values:
     return log.cache.of("located", (run, kind, log.versions.get(run)), locate, limit=_KEPT)
 
 
-def keys(log: LiveLog, run: str, kind: str, tag: str) -> list[tuple[int, float, int]]:
+def keys(values: Values, tag: str) -> list[tuple[int, float, int]]:
     """Step, wall time and row of each value of a tag, sorted by step; the last one of each step."""
-    table = located(log, run, kind).keys()
+    table = values.keys()
     by_step: dict[int, tuple[int, float, int]] = {}
     columns = (values_of(table["tag"]), *(table[name].to_pylist() for name in ("step", "wall_time", "row")))
     for of, step, wall, row in zip(*columns, strict=True):
@@ -61,14 +64,15 @@ def keys(log: LiveLog, run: str, kind: str, tag: str) -> list[tuple[int, float, 
 def rows_at(log: LiveLog, params: Params, kind: str) -> pa.Table:
     """The rows of the value at a step, or of the last value; an error if there is none."""
     run, tag, step = params.run(log), params.text("tag"), params.step()
-    listed = keys(log, run, kind, tag)
+    values = located(log, run, kind)
+    listed = keys(values, tag)
     if not listed:
         raise NotFoundError(f"this run has no {kind} of the tag {tag[:200]!r}")
     row = next((row for at, _, row in listed if at == step), None) if step is not None else listed[-1][2]
     if row is None:
         near = min((at for at, _, _ in listed), key=lambda at: abs(at - (step or 0)))
         raise NotFoundError(f"no {kind} at step {step:,}; closest: {near:,}")
-    table = located(log, run, kind).arrow([row])
+    table = values.arrow([row])
     if not len(table):
         raise NotFoundError("this value cannot be read", hint="see Health")
     return table
@@ -81,21 +85,24 @@ def series(log: LiveLog, params: Params) -> Answer:
         runs = log.index.having(kind, tag, params.runs(log))
     listed = []
     for run in runs:
-        values = keys(log, run, kind, tag)
+        values = located(log, run, kind)
+        by_step = keys(values, tag)
         entry: dict[str, Any] = {
             "id": log.id_of(run),
-            "steps": [step for step, _, _ in values],
-            "marks": _marks(log, run, kind, tag, values),
+            "steps": [step for step, _, _ in by_step],
+            "marks": _marks(log, run, values, tag, by_step),
         }
         if kind in ("images", "audio"):
-            entry["counts"] = _counts(log, run, kind, [row for _, _, row in values])
+            entry["counts"] = _counts(values, [row for _, _, row in by_step])
         listed.append(entry)
     return json_answer({"version": log.version, "kind": kind, "tag": tag, "runs": listed})
 
 
-def _marks(log: LiveLog, run: str, kind: str, tag: str, values: list[tuple[int, float, int]]) -> list[str]:
+def _marks(
+    log: LiveLog, run: str, values: Values, tag: str, by_step: list[tuple[int, float, int]]
+) -> list[str]:
     """A mark for each value. It changes whenever the value may have changed, so addresses with it are never stale."""
-    table = located(log, run, kind).keys()
+    table = values.keys()
     rows = [
         row for of, row in zip(values_of(table["tag"]), table["row"].to_pylist(), strict=True) if of == tag
     ]
@@ -103,17 +110,16 @@ def _marks(log: LiveLog, run: str, kind: str, tag: str, values: list[tuple[int, 
     with log.lock:
         files = next((len(each.files) for each in log.follower.store.runs if each.name == run), 0)
         start = f"{log.instance[:6]}.{log.rewritten.get(run, 0)}.{files}"
-    return [f"{start}.{place[row]}.{wall!r}" for _, wall, row in values]
+    return [f"{start}.{place[row]}.{wall!r}" for _, wall, row in by_step]
 
 
-def _counts(log: LiveLog, run: str, kind: str, rows: list[int]) -> list[int]:
+def _counts(values: Values, rows: list[int]) -> list[int]:
     """The number of images or clips in each row."""
-    wanted = located(log, run, kind)
     counts = dict.fromkeys(range(len(rows)), 0)
     steps: list[int] = []
-    for batch in wanted.batches(rows, ["step", "index"]):
+    for batch in values.batches(rows, ["step", "index"]):
         steps += batch["step"].to_pylist()
-    keys_of = wanted.keys()["step"].to_pylist()
+    keys_of = values.keys()["step"].to_pylist()
     place = {keys_of[row]: i for i, row in enumerate(rows)}
     for step in steps:
         counts[place[step]] += 1

@@ -107,12 +107,15 @@ def _descriptions(log: LiveLog) -> dict[str, dict[str, str]]:
     """The display names and descriptions of tags, from the first run of each tag."""
     known: dict[str, dict[str, str]] = log.descriptions
     with log.lock:
-        new, log.index.first_seen = log.index.first_seen, {}
-        wanted = {log.index.tags[code] for code in new}
+        new = dict(log.index.first_seen)
+        first = {log.index.tags[code]: run for code, run in new.items()}
     if new:
-        for of_run in log.listing.of_runs(sorted(set(new.values()))).values():
+        for run, of_run in log.listing.of_runs(sorted(set(new.values()))).items():
             for each in of_run.series:
-                if each.tag in wanted and (each.display_name or each.description):
+                if first.get(each.tag) == run and (each.display_name or each.description):
                     texts = {"display_name": each.display_name, "description": each.description}
                     known[each.tag] = {name: text for name, text in texts.items() if text}
+        with log.lock:  # only now: a request at the same time needs them too
+            for code in new:
+                log.index.first_seen.pop(code, None)
     return known

@@ -25,10 +25,11 @@ def histograms(log: LiveLog, params: Params) -> Answer:
     """All histograms of a tag in one run, on one grid; if they are many, neighbouring steps are merged."""
     run, tag = params.run(log), params.text("tag")
     bins, most = params.whole("bins", 60, 1, 500), params.whole("most", 200, 1, 1000)
-    listed = keys(log, run, "histograms", tag)
+    values = located(log, run, "histograms")
+    listed = keys(values, tag)
     if not listed:
         raise NotFoundError(f"this run has no histograms of the tag {tag[:200]!r}")
-    table = HistogramTable(located(log, run, "histograms").arrow([row for _, _, row in listed]), "histograms")
+    table = HistogramTable(values.arrow([row for _, _, row in listed]), "histograms")
     arrow = table.to_arrow()
     steps, drawn = [], []
     for place, step in enumerate(arrow["step"].to_pylist()):

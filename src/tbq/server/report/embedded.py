@@ -156,7 +156,7 @@ class Embedded:
     def _text(self, run: str, params: dict[str, Any]) -> Answer | None:
         """The last text of a tag, with its step added to `params`; None if it cannot be read."""
         try:
-            params["step"] = keys(self._log, run, "texts", params["tag"])[-1][0]
+            params["step"] = keys(located(self._log, run, "texts"), params["tag"])[-1][0]
             answer = [(name, str(value)) for name, value in params.items()]
             return ROUTES["text"].answer(self._log, Params(answer, tuple(params)))
         except (TbqError, IndexError):
@@ -172,8 +172,9 @@ class Embedded:
 
     def _thumbnail(self, run: str, tag: str) -> tuple[int, Answer] | None:
         try:
-            step, _, row = keys(self._log, run, "images", tag)[-1]
-            rows = located(self._log, run, "images").arrow([row]).to_pylist()
+            values = located(self._log, run, "images")
+            step, _, row = keys(values, tag)[-1]
+            rows = values.arrow([row]).to_pylist()
         except (TbqError, IndexError):
             return None
         data = next((bytes(each["data"]) for each in rows if each["data"] is not None), None)
