@@ -166,6 +166,14 @@ def test_an_interrupt_loses_no_record(tmp_path: Path, kind: type[RawEventFileLoa
     assert interrupts > 10
 
 
+def test_what_a_caller_leaves_comes_next(tmp_path: Path) -> None:
+    """An event with a graph becomes two events; TensorBoard's loader forgets the second if only one is taken."""
+    path = write(tmp_path, header(), GRAPH, GRAPH)
+    whole, pieces = EventFileLoader(str(path)), EventFileLoader(str(path))
+    given = [next(pieces.Load()) for _ in range(4)]
+    assert list(map(str, [*given, *pieces.Load()])) == list(map(str, whole.Load()))
+
+
 def test_a_record_that_is_no_event_is_passed_over(tmp_path: Path) -> None:
     path = write(tmp_path, header(), SCALARS[0], record(b"\x0f\x01"), SCALARS[1])
     loader = LegacyEventFileLoader(str(path), protobuf=True)

@@ -237,6 +237,22 @@ def test_importance_without_enough_to_say() -> None:
     assert {each.note for each in same if each.name == "line"} == {"the metric is the same in every run"}
 
 
+def test_values_are_told_apart_as_groups_are() -> None:
+    """A bool is not a number, -0.0 is 0."""
+    given = {"a": True, "b": True, "c": 1.0, "d": 1.0, "e": 0.0, "f": -0.0}
+    hparams = {run: {"x": value} for run, value in given.items()}
+    loss = {"a": 1.0, "b": 2.0, "c": 9.0, "d": 10.0, "e": 5.0, "f": 6.0}
+    (found,) = importances(loss, "min", hparams)
+    assert (found.values, found.best) == (3, "true")
+    assert len(Grouping.of_values(list(given), ["x"], hparams).names) == 3
+
+
+def test_texts_that_look_like_the_next_hyperparameter() -> None:
+    hparams = {"r": {"a": "x, b=y", "b": "z"}, "s": {"a": "x", "b": "y, b=z"}, "t": {"a": "x, y", "b": "z"}}
+    grouping = Grouping.of_values(list(hparams), ["a", "b"], hparams)
+    assert set(grouping.names) == {"a='x, b=y', b=z", "a=x, b='y, b=z'", "a=x, y, b=z"}
+
+
 def test_importance_needs_hyperparameters(tmp_path: Path) -> None:
     logs.write(tmp_path, {"a": {"loss": logs.line(range(3))}})
     with pytest.raises(SelectionError, match="no run with 'loss' has hyperparameters"):

@@ -80,16 +80,24 @@ class Grouping:
         }
         if not values:
             raise SelectionError(f"no run has all of {', '.join(HPARAM + name for name in names)}")
-        of_run = {
-            run: ", ".join(f"{name}={value_text(value)}" for name, value in zip(names, parts, strict=True))
-            for run, parts in values.items()
-        }
+        of_run = {run: _name(names, parts) for run, parts in values.items()}
         by_value = sorted(values, key=lambda run: [*map(value_key, values[run])])
         ordered = list(dict.fromkeys(of_run[run] for run in by_value))
         numeric = (
             len(names) == 1 and len(ordered) > 2 and all(is_number(value) for (value,) in values.values())
         )
         return cls(of_run, ordered, numeric, list(names), {of_run[run]: values[run] for run in by_value})
+
+
+def _name(names: Sequence[str], values: Sequence[Any]) -> str:
+    """The name of a group; a text that looks like the next hyperparameter is quoted.
+
+    >>> _name(["a", "b"], ["x, b=y", 1.0]), _name(["a", "b"], ["x", "y, b=1"])
+    ("a='x, b=y', b=1", "a=x, b='y, b=1'")
+    """
+    texts = map(value_text, values)
+    shown = (repr(text) if any(f", {name}=" in text for name in names[1:]) else text for text in texts)
+    return ", ".join(f"{name}={text}" for name, text in zip(names, shown, strict=True))
 
 
 def hparam_names(by: str | Sequence[str]) -> list[str] | None:
@@ -164,6 +172,8 @@ def value_text(value: Any) -> str:
         return str(value).lower()
     if not is_number(value):
         return str(value)
+    if value == 0:
+        return "0"  # -0.0 too
     short = f"{value:g}" if abs(value) < 1e6 else number(value)
     # Two values are never one group because their first digits are the same.
     return short if float(short.replace(",", "")) == value else repr(value).removesuffix(".0")

@@ -139,7 +139,8 @@ def _importance(
     given = [hparams[run][name] for run in having]
     ranks = midranks(np.array([cost[run] for run in having], np.float64))
     numeric = all(map(is_number, given))
-    distinct = sorted(set(given), key=value_key)
+    texts = [value_text(value) for value in given]  # what groups are told apart by: True is not 1
+    distinct = dict(sorted(zip(texts, given, strict=True), key=lambda each: value_key(each[1])))
     notes = []
     if len(having) < len(cost):
         notes.append(f"{counted(len(cost) - len(having), 'run')} without it")
@@ -151,12 +152,12 @@ def _importance(
     elif np.ptp(ranks) == 0:
         notes.append("the metric is the same in every run")
     else:
-        place = {value: i for i, value in enumerate(distinct)}
-        codes = np.array([place[value] for value in given], np.int64)
-        groups = _Groups(codes, [value_text(value) for value in distinct])
+        place = {text: i for i, text in enumerate(distinct)}
+        codes = np.array([place[text] for text in texts], np.int64)
+        groups = _Groups(codes, list(distinct))
         share = predicted_share(codes, ranks)
         if numeric and len(distinct) > _LEAST_RANGES and len(given) < _PER_RANGE * len(distinct):
-            ranges = groups.ranges([number(value) for value in distinct])
+            ranges = groups.ranges([number(value) for value in distinct.values()])
             of_ranges = predicted_share(ranges.codes, ranks)
             if of_ranges > share or len(distinct) == len(given):
                 groups, share = ranges, of_ranges
