@@ -43,8 +43,8 @@ def serve(
 
     Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
     use, the next free one is used. `on_start` gets the address and a remark; without it, both are printed.
-    `path`, `run`, `tag`, `steps`, `restarts`, `threads` and `sub_runs` are those of `tbq.follow`; `interval` is in seconds
-    (default: 0.25, or 30 for URLs).
+    `path`, `run`, `tag`, `steps`, `restarts`, `threads` and `sub_runs` are those of `tbq.follow`; `interval` is in
+    seconds (default: 0.25, or 30 for URLs).
     Needs the extra "serve".
 
     >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP

@@ -48,15 +48,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
     ...         writer.log({"lr": 0.1, "accuracy": step / 3}, step)
     """
 
-<<<<<<< ours
     _reports_unclosed = True  # whether to warn if the user never closed it
-||||||| base
-    _hparams_in_run = True  # whether the first hyperparameters go to the run itself
-    _hparam_calls = 0
-    _reports_unclosed = True  # whether it is the user who should have closed it
-=======
-    _reports_unclosed = True  # whether it is the user who should have closed it
->>>>>>> theirs
 
     def __init__(
         self,
