@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import sweep
 
+from tbq import SummaryWriter
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -65,6 +67,19 @@ def test_two_tags_joined(tbq: Run, runs: Path) -> None:
     rows = records(done.stdout)
     assert [row["step"] for row in rows] == ["9", "19", "29", "39"]
     assert all(row["train/loss"] == row["val/loss"] for row in rows)
+
+
+def test_steps_of_joined_tags(tbq: Run, tmp_path: Path) -> None:
+    """The last value of another tag counts also if it was logged before the first of `--steps`."""
+    with SummaryWriter(tmp_path / "run") as writer:
+        writer.add_scalar("lr", 0.5, 0)
+        for step in range(5):
+            writer.add_scalar("loss", step, step)
+    rows = records(tbq("export", tmp_path, "--layout", "wide", "--asof", "loss", "--steps", "2:3").stdout)
+    assert [(row["step"], row["lr"], row["loss"]) for row in rows] == [
+        ("2", "0.5", "2.0"),
+        ("3", "0.5", "3.0"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from tbq.cli.options import (
 from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
 from tbq.schema import schema
+from tbq.select import steps as step_range
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -114,6 +115,9 @@ def command(
         raise UsageError("--asof is for scalars with --layout wide", hint="add --layout wide, or omit --asof")
     if asof is not None and selection["tag"] is not None:
         selection["tag"].append(asof)
+    steps = selection["steps"]
+    if asof is not None and steps is not None:  # other tags may have their last value before the first step
+        selection["steps"] = (None, step_range(steps)[1])
     if stats != "last" and layout != "summary":
         raise UsageError("--stat is for --layout summary", hint="add --layout summary, or omit --stat")
     if method != "triangle" and max_points is None:
@@ -148,7 +152,7 @@ def command(
     _tell_nothing(len(table), logdir, log, kind)
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
-    out.emit(_laid_out(table, layout, stats, wall_time, asof))
+    out.emit(_laid_out(table, layout, stats, wall_time, asof, steps))
 
 
 def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) -> None:
@@ -175,9 +179,12 @@ def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:
     return log.table(kind, **options)
 
 
-def _laid_out(table: Table, layout: str, stats: str, wall_time: bool, asof: str | None) -> Table:
+def _laid_out(
+    table: Table, layout: str, stats: str, wall_time: bool, asof: str | None, steps: str | None
+) -> Table:
     if layout == "wide":
-        return table.wide(wall_time=wall_time, asof=asof)
+        wide = table.wide(wall_time=wall_time, asof=asof)
+        return wide if asof is None else wide.filter(steps=steps)
     if layout == "summary":
         return table.summary(stats=stats)
     return table

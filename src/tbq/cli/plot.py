@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import logdir_argument, opened, read_options, select_options
+from tbq.cli.ranking import BY_HELP
 
 _EXAMPLES = """\b
 Examples:
@@ -61,9 +62,8 @@ Examples:
     "--by",
     multiple=True,
     default=("run",),
-    metavar="GROUP",
-    help="One colour per run, per hparam.NAME or hparam.A,hparam.B, or per glob or re:EXPR with brackets around "
-    "the group's name. May be repeated.  [default: run]",
+    metavar="EXPR",
+    help=f"One colour per group. {BY_HELP} May be repeated.  [default: run, each run by itself]",
 )
 @click.option(
     "--band",

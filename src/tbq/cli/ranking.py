@@ -10,8 +10,8 @@ import click
 from tbq.errors import UsageError
 
 BY_HELP = (
-    "Which runs belong together: hparam.NAME, a glob, or re:EXPR with brackets around the group's name. "
-    "May be repeated, or hparam.A,hparam.B."
+    "Which runs belong together: hparam.NAME or hparam.A,hparam.B, a glob, or re:EXPR with brackets around the "
+    "group's name."
 )
 
 

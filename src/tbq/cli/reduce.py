@@ -36,7 +36,7 @@ Examples:
     "--by",
     multiple=True,
     metavar="EXPR",
-    help=f"{BY_HELP}  [default: all runs]",
+    help=f"{BY_HELP} May be repeated.  [default: all runs]",
 )
 @ranking_options("Put the group with the best mean of this tag first.", "groups")
 @stat_option("mean,std,min,max", "Some of mean, std, min, max, median, ci95, sem, q25, q75, n.")

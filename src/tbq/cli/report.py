@@ -17,6 +17,7 @@ from tbq.cli.options import (
     sub_runs_option,
     threads_option,
 )
+from tbq.cli.ranking import BY_HELP
 
 _EXAMPLES = """\b
 Examples:
@@ -37,7 +38,7 @@ Examples:
     help="A Markdown file shown at the top; - is stdin.",
 )
 @select_options
-@click.option("--by", metavar="GROUP", help="Group runs by hparam.NAME, a glob, or re:EXPR with brackets.")
+@click.option("--by", metavar="EXPR", help=f"One curve per group. {BY_HELP}")
 @click.option(
     "--band", default="std", show_default=True, metavar="BAND",
     help="The band around the mean of a group: std, sem, ci95, minmax or none.",

@@ -37,7 +37,9 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @logdir_argument
-@click.option("--by", multiple=True, metavar="EXPR", help=f"One row per configuration. {BY_HELP}")
+@click.option(
+    "--by", multiple=True, metavar="EXPR", help=f"One row per configuration. {BY_HELP} May be repeated."
+)
 @ranking_options("Add a tag's best value and its step; put the best run first.", "rows")
 @click.option(
     "--importance", is_flag=True, help="One row per hyperparameter: how much of the --best metric it decides."
