@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING
 from tbq.decode.reader import Reader
 from tbq.errors import SourceError, warn
 from tbq.logdir import LogDir
-from tbq.source.discover import Found, discover, find, is_lake, refuse_lakes, remote_for, sources
+from tbq.source.discover import (
+    Found,
+    discover,
+    find,
+    is_lake,
+    refuse_lakes,
+    refuse_other_files,
+    remote_for,
+    sources,
+)
 from tbq.source.inflate import Unpacked
+from tbq.source.nearby import hint_for
 from tbq.source.urls import is_remote
 from tbq.text import shown_path
 
@@ -62,6 +72,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
     listing = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
+    refuse_other_files(listing)
     if not listing.runs:
         lake = _remote_lake(named, storage) if merge_runs is None else None
         if lake is None:
@@ -121,6 +132,15 @@ def _nothing(listing: Found) -> SourceError:
     return SourceError(
         f"no event files here: {what}",
         path=path,
-        hint="event files have 'tfevents' in their name; `tbq doctor` looks for them nearby",
+        hint=_hint(listing.paths),
         code="no_event_files",
+    )
+
+
+def _hint(paths: list[str]) -> str:
+    """Where event files are near the only path; else what they are called."""
+    near = hint_for(paths[0]) if len(paths) == 1 and not is_remote(paths[0]) else None
+    return (
+        near
+        or "event files have 'tfevents' in their name; print the writer's absolute log_dir, and look there"
     )

@@ -39,6 +39,13 @@ class Problem:
 RESTART_HINT = "to keep them: restarts='keep', --restarts keep"
 
 
+#: What to do about damage that strict reading refuses.
+STRICT_HINT = (
+    "omit --strict (on_error='warn') to read everything else; tbq doctor lists what was lost, "
+    "tbq rewrite --repair writes files without the damage"
+)
+
+
 def brief(problems: Iterable[Problem]) -> list[str]:
     """One line per file (or run): its first problem, and the number of further problems."""
     by_place: dict[tuple[str | None, str | None], list[Problem]] = {}

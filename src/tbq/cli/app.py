@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 
 import click
 
-from tbq.cli import COMMANDS, PURPOSE
+from tbq.cli import COMMANDS, MORE, PURPOSE
+from tbq.cli.words import alike, words_of
 
 
 class _Lazy(click.Group):
@@ -40,14 +41,24 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] == "help":  # tbq help COMMAND
+            args = [*args[1:2], "--help"]
+            if len(args) == 1:
+                show_help(ctx)
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in COMMANDS:
-            import difflib
-
-            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            close = alike(name, [*COMMANDS, "help"])
             tip = f" Did you mean '{close[0]}'?" if close else ""
             raise click.UsageError(f"no command '{name}'.{tip}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def show_help(ctx: click.Context) -> NoReturn:
+    """Print the help of the group, and end."""
+    from tbq.cli.emit import show
+
+    show(ctx.get_help())
+    ctx.exit()
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -59,15 +70,21 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=_Lazy, help=PURPOSE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Lazy, help=PURPOSE, epilog=MORE, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Show the version.",
 )
 def app() -> None:
     pass
 
 
-def run(args: list[str] | None) -> NoReturn:
+def run(args: list[str]) -> NoReturn:
     """Run a command; every expected failure becomes one clear message and the right exit code."""
     import atexit
     import gc
@@ -91,7 +108,7 @@ def run(args: list[str] | None) -> NoReturn:
         except click.exceptions.Exit as stop:
             sys.exit(stop.exit_code)
         except click.ClickException as wrong:
-            tell(_words(wrong))
+            tell(words_of(wrong))
             sys.exit(wrong.exit_code)
         except TbqError as failure:
             tell(failure)
@@ -107,14 +124,6 @@ def run(args: list[str] | None) -> NoReturn:
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
             tell(f"{where}{(failure.strerror or str(failure)).lower()}")
             sys.exit(1)
-
-
-def _words(wrong: click.ClickException) -> str:
-    """The message of a wrong command line, in the form of all errors: what is wrong, and what to do next."""
-    message = wrong.format_message().rstrip(".")
-    context = getattr(wrong, "ctx", None)
-    help_of = f"\n  see: {context.command_path} --help" if context is not None else ""
-    return f"{message[:1].lower()}{message[1:]}{help_of}"
 
 
 class _NoPandas:

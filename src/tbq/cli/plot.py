@@ -117,7 +117,7 @@ def command(
 ) -> None:
     """Draw curves, with runs in colours, mean and band over seeds, and every other kind of data.
 
-    Without -o the plot appears in the terminal. Files need the extra "plot": pip install 'tbq[plot]'.
+    Without -o the plot appears in the terminal. Files need matplotlib, the extra "plot".
     """
     from tbq.cli.emit import draw_lines, has_colours, say
 

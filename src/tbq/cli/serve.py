@@ -63,7 +63,7 @@ def command(
     """Show LOGDIR in the browser: runs, curves, media, hyperparameters, SQL, health; live, with every point.
 
     Prints the address of the page and serves it until Ctrl-C. Waits for LOGDIR to appear. Needs
-    the extra "serve": pip install 'tbq[serve]'.
+    Starlette, the extra "serve".
     """
     import tbq
     from tbq.cli.emit import show, tell

@@ -53,8 +53,8 @@ def command(
 ) -> None:
     """Watch LOGDIR live: runs with their state, charts, images, texts, histograms.
 
-    Keys: ? shows all of them, / filters, s smooths, q quits. Waits for LOGDIR to appear. Needs the
-    extra "watch": pip install 'tbq[watch]'.
+    Keys: ? shows all of them, / filters, s smooths, q quits. Waits for LOGDIR to appear. Needs Textual,
+    the extra "watch".
     """
     import tbq
 

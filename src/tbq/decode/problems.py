@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tbq.arguments import choice
 from tbq.decode.options import ON_ERROR
 from tbq.errors import DamageError, SourceError, warn
-from tbq.problems import RESTART_HINT, Problem, brief, is_damage
+from tbq.problems import RESTART_HINT, STRICT_HINT, Problem, brief, is_damage
 from tbq.source.discover import Run
 from tbq.source.growing import Growing
 from tbq.source.origin import origin, why_not_fetched
@@ -221,8 +221,10 @@ def tell(problems: Sequence[Problem], on_error: str) -> None:
     damage = [problem for problem in problems if is_damage(problem)]
     if on_error == "raise" and damage:
         first = damage[0]
+        more = f" (and {counted(len(damage) - 1, 'more problem')})" if len(damage) > 1 else ""
+        hint = f"{first.hint}; {STRICT_HINT}" if first.hint else STRICT_HINT
         raise DamageError(
-            first.message, path=first.path, offset=first.offset, hint=first.hint, code=first.code
+            f"{first.message}{more}", path=first.path, offset=first.offset, hint=hint, code=first.code
         )
     reported = damage + [
         problem for problem in problems if problem.code in ("restart", "rounded", "not_scalar")

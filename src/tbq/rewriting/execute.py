@@ -59,7 +59,7 @@ def execute(
         raise SourceError(
             "no event files here",
             path=", ".join(map(shown_path, discovered.paths)),
-            hint="`tbq doctor` looks for them nearby",
+            hint="`tbq ls` and `tbq doctor` look for them nearby",
         )
     if discovered.problems and not options.repair:
         first = discovered.problems[0]
