@@ -63,8 +63,18 @@ class Reader:
         selection = Selection.of(run, "run")
         if selection.everything:
             return self.runs
-        names = set(selection.require(self.names, where=self.path))
+        names = set(selection.require(self.names, where=self.path, others=self._tags))
         return [each for each in self.runs if each.name in names]
+
+    def _tags(self) -> list[str]:
+        """The tags of all runs, for an error; empty if that would fetch objects."""
+        stored = self.stored_overview("tags")
+        if stored is not None:
+            return list(stored["tag"].unique().to_pylist())
+        if self.found.remote is not None:
+            return []
+        result, _ = self.read_quietly(self.runs, [], DecodeOptions())
+        return list(table_of(result.series(self.names))["tag"].unique().to_pylist())
 
     def settled(self, tags: Selection, runs: Sequence[Run]) -> Selection:
         """The selection for reading these runs in parts: `loss[0]` matches `loss0` only if no run has a tag `loss[0]`.
@@ -246,7 +256,7 @@ class Reader:
         from tbq import _core
 
         try:
-            return tags.require(known, where=self.path)
+            return tags.require(known, where=self.path, others=lambda: self.names)
         except SelectionError as nothing:
             for other in _core.kinds():
                 if other != kind and tags.resolve(result.tags(other)).names:

@@ -60,7 +60,7 @@ def compare(
 
 
 def _single(reader: Reader, name: str) -> str:
-    names = Selection.of(name, "run").require(reader.names, where=reader.path)
+    names = [run.name for run in reader.choose(name)]
     if len(names) > 1:
         raise several("run", names)
     return names[0]

@@ -113,7 +113,7 @@ def _batches(
             table = having(table, "tag", tags.resolve(seen).names)
         yield from (table if where is None else _passing(table, where)).select(columns).to_batches()
     if not tags.everything:
-        tags.require(seen, where=reader.path)
+        tags.require(seen, where=reader.path, others=lambda: reader.names)
 
 
 def _passing(table: pa.Table, where: pc.Expression) -> pa.Table:
