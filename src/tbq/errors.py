@@ -140,12 +140,13 @@ def install_command(extra: str) -> str:
 
 def _clone(url: str) -> str:
     """The directory of a `file://` URL: `.` if that is the working directory."""
+    from pathlib import Path
     from urllib.parse import urlsplit
     from urllib.request import url2pathname
 
     path = url2pathname(urlsplit(url).path)
     try:
-        return "." if os.path.samestat(os.stat(path), os.stat(".")) else path
+        return "." if Path(path).samefile(".") else path
     except OSError:
         return path
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tbq.decode.reader import Reader
 from tbq.errors import SourceError, warn
 from tbq.logdir import LogDir
+from tbq.problems import notices
 from tbq.source.discover import (
     Found,
     discover,
@@ -82,8 +83,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
         from tbq.source.merge import merge_runs as merge
 
         listing = merge(listing, merge_runs)
-    for problem in listing.notices:
-        warn(str(problem))
+    for line in notices(listing.notices):
+        warn(line)
     reopen = (
         None
         if metrics is None

@@ -68,7 +68,7 @@ def scan(
         None if needed is None else tuple(sorted(needed)),
         extra,
     )
-    tables = in_groups(reader, question, Scanning(**selected))  # type: ignore[misc]
+    tables = in_groups(reader, question, Scanning(**selected, told=reader.told))  # type: ignore[misc]
     names = question.schema.names if columns is None else list(columns)
     batches = _batches(tables, reader, tags, seen, names, where)
     return pa.RecordBatchReader.from_batches(

@@ -75,7 +75,7 @@ def sql(
         if on_scan is not None:
             on_scan(scan)
 
-    scanning = Scanning(**reading, later=True, on_scan=note)
+    scanning = Scanning(**reading, later=True, on_scan=note, told=reader.told)
     memory = None if limits is None else limits.memory
     connection = connect(unsafe, memory)
     if limits is not None:
