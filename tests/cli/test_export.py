@@ -322,5 +322,8 @@ def test_what_a_rerun_drops_is_told_as_a_share(tbq: Run, tmp_path: Path) -> None
         library.open(tmp_path).scalars()
     pl.healthy(tmp_path / "resumed", pl.T0, range(60))
     pl.healthy(tmp_path / "resumed", pl.T0 + 1000, range(40, 90))
-    assert "run resumed: restarts=resume dropped 40 rows of 2 tags" in tbq("export", tmp_path, "--run", "resumed").stderr
+    assert (
+        "run resumed: restarts=resume dropped 40 rows of 2 tags"
+        in tbq("export", tmp_path, "--run", "resumed").stderr
+    )
     assert "tbq: 2 runs resumed: 616 rows dropped; --restarts keep" in tbq("export", tmp_path).stderr

@@ -46,16 +46,15 @@ def command(
     log = opened(logdir, reading)
     table = log.table("runs", run=names(run), **quiet(reading))
     out.emit(
-        table, lambda table: _draw(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
+        table, lambda table: _readable(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
     )
 
 
-def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
-    """Draw sizes, durations and ages with their units."""
+def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Table]:
+    """Sizes, durations and ages with their units."""
     import pyarrow as pa
     from rich.filesize import decimal
 
-    from tbq.cli.emit import draw_table
     from tbq.table.table import Table
 
     now = clock.time()
@@ -73,7 +72,7 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
         }
         for row in table.to_arrow().to_pylist()
     ]
-    draw_table(Table(pa.Table.from_pylist(rows), "runs"))
+    return [Table(pa.Table.from_pylist(rows), "runs")]
 
 
 def _between(begin: float | None, end: float | None) -> float | None:

@@ -244,6 +244,12 @@ _targets: tuple[Callable[[Any], Any], ...] = (
         "--csv-safe", is_flag=True, help="Escape CSV cells that a spreadsheet would run as formulas."
     ),
     json_nan_option,
+    click.option(
+        "--digits",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Significant digits of numbers in Markdown, HTML and on a terminal; other formats stay exact.",
+    ),
 )
 #: Where a table goes; `timed_output_options` are for tables with wall times.
 output_options: Decorator[Any] = _bundled("out", Output, *_targets)
