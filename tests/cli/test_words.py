@@ -11,6 +11,8 @@ import eventfile as ef
 import pytest
 
 from tbq import errors
+from tbq.cli import COMMANDS
+from tbq.cli.options import RARE
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -152,3 +154,29 @@ def test_an_extra_in_the_clone_is_a_dot(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr("importlib.metadata.distribution", lambda _name: Installed)
     monkeypatch.chdir(tmp_path)
     assert errors.install_command("plot") == "pip install '.[plot]'"
+
+
+_RARE = (
+    "--max-unpacked",
+    "--storage",
+    "--cache",
+    "--threads",
+    "--strict",
+    "--merge-runs",
+    "--json-nan",
+    "--csv-safe",
+)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_lists_rarely_needed_options_last(name: str) -> None:
+    from click.testing import CliRunner
+
+    from tbq.cli.app import app
+
+    text = CliRunner().invoke(app, [name, "--help"]).output
+    usual, _, rare = text.partition(f"\n{RARE}:\n")
+    named = [option for option in _RARE if f"  {option}" in text]
+    assert [option for option in named if f"  {option}" in rare] == named, usual
+    assert bool(rare) == bool(named)
+    assert "-h, --help" in usual and "Usage: " in usual

@@ -8,6 +8,7 @@ import click
 
 from tbq.cli.options import (
     STATS,
+    Command,
     names,
     opened,
     output_options,
@@ -28,7 +29,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("logdir")
 @click.argument("run_a")
 @click.argument("run_b")

@@ -9,6 +9,7 @@ import click
 
 from tbq.cli.options import (
     STATS,
+    Command,
     curve_options,
     curves,
     logdir_argument,
@@ -45,7 +46,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "--layout",

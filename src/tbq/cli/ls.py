@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli.options import (
+    Command,
     logdir_argument,
     names,
     opened,
@@ -31,7 +32,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @run_option
 @spark_option

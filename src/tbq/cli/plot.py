@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, opened, read_options, select_options
+from tbq.cli.options import Command, logdir_argument, opened, read_options, select_options
 
 _EXAMPLES = """\b
 Examples:
@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "-o",

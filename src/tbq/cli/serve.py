@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import (
+    Command,
     interval_option,
     live_restarts_option,
     logdir_argument,
@@ -23,7 +24,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=6007, show_default=True, metavar="N",

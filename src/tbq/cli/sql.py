@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import opened, read_options, timed_output_options
+from tbq.cli.options import Command, opened, read_options, timed_output_options
 from tbq.errors import UsageError
 from tbq.text import shell_word
 
@@ -27,7 +27,7 @@ Examples:
 _EXAMPLE = "e.g. tbq sql runs 'select * from scalars limit 10'"
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("logdir", nargs=-1, metavar="LOGDIR...")
 @click.argument("query", required=False, metavar="QUERY")
 @click.option(

@@ -8,6 +8,7 @@ import click
 
 from tbq.cli.options import (
     STATS,
+    Command,
     logdir_argument,
     names,
     opened,
@@ -35,7 +36,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option("--by", multiple=True, metavar="EXPR", help=f"One row per configuration. {BY_HELP}")
 @ranking_options("Add a tag's best value and its step; put the best run first.", "rows")
