@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from tbq.cli import COMMANDS, MORE, PURPOSE
+from tbq.cli.ascii import draw_in_ascii
 from tbq.cli.words import alike, words_of
 
 
@@ -151,14 +152,14 @@ def _without_pandas() -> Iterator[None]:
 def _open_closed_streams() -> None:
     """Open stdin, stdout or stderr on the null device if it is closed (`>&-`, some daemons).
 
-    Otherwise the next file would take its number. Characters outside the terminal's encoding become escapes, so that
-    no name can stop a command.
+    Otherwise the next file would take its number. Characters outside the terminal's encoding become ASCII signs or
+    escapes, so that no name can stop a command.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
-        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
-            getattr(sys, name).reconfigure(errors="backslashreplace")
+        elif mode == "w":
+            draw_in_ascii(getattr(sys, name))
 
 
 def _forget_stdout() -> None:
