@@ -104,8 +104,8 @@ def write(
     `{run}` in the path writes one file per run. `format` overrides the extension; `force` replaces an existing file;
     `time` is `unix` for seconds, `iso` for dates, or `relative` for seconds since the run began; `csv_safe` escapes
     cells that a spreadsheet runs; `json_nan="string"` writes NaN as "NaN", not null; `columns` keeps only these
-    columns, `drop_bytes` leaves out columns of bytes; Markdown and HTML show `digits` significant digits. A path may be a URL (`s3://`, `gs://`, `az://`): `storage` sets
-    the store's options.
+    columns, `drop_bytes` leaves out columns of bytes; Markdown and HTML show `digits` significant digits. A path may be
+    a URL (`s3://`, `gs://`, `az://`): `storage` sets the store's options.
 
     >>> import pyarrow as pa, tempfile, pathlib
     >>> target = pathlib.Path(tempfile.mkdtemp(), "out.csv")

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from tbq.arguments import choices, keywords
 from tbq.decode.options import READING
 from tbq.errors import UsageError
-from tbq.select import Names, Selection, Steps, several
+from tbq.select import Names, Steps, several
 from tbq.summary.per_run import hyperparameters
 from tbq.summary.statistics import STATS, statistics
 from tbq.table.scalars import scalars as read_scalars

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 import duckdb
@@ -118,8 +119,8 @@ def sql(
 class Layouts:
     """The columns of `wide` and `summary`; `twins` were renamed because case does not count in SQL."""
 
-    twins: dict[str, str] = field(default_factory=dict)
-    columns: list[str] = field(default_factory=list)
+    twins: dict[str, str] = dataclasses.field(default_factory=dict)
+    columns: list[str] = dataclasses.field(default_factory=list)
 
 
 def _check_parameters(
