@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import missing
+from tbq.errors import install_command, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +141,7 @@ def lacks(name: str) -> str | None:
     try:
         import ml_dtypes
     except ImportError:
-        return "pip install 'tbq[weights]'"
+        return install_command("weights")
     return None if hasattr(ml_dtypes, name) else "pip install -U ml_dtypes"
 
 

@@ -22,7 +22,7 @@ import warnings
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from tbq.text import paragraph, shown_path, without_secrets
+from tbq.text import paragraph, shell_word, shown_path, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,8 +109,46 @@ def existing(path: str | os.PathLike[str]) -> OutputError:
 
 def missing(module: str, *, needed_for: str, extra: str | None = None) -> DependencyError:
     """The error for an extra that is not installed."""
-    install = f"pip install 'tbq[{extra}]'" if extra else f"pip install {module}"
+    install = install_command(extra) if extra else f"pip install {module}"
     return DependencyError(f"{needed_for} needs {module}, which is not installed", hint=install)
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra from where tbq itself came: an index, a clone, a file or a repository.
+
+    >>> install_command("plot").startswith("pip install ")
+    True
+    """
+    import importlib.metadata
+    import json
+
+    try:
+        origin = json.loads(importlib.metadata.distribution("tbq").read_text("direct_url.json") or "{}")
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        origin = {}
+    url = origin.get("url", "")
+    if not url:  # from an index
+        return f"pip install 'tbq[{extra}]'"
+    if "dir_info" in origin:
+        editable = "-e " if origin["dir_info"].get("editable") else ""
+        return f"pip install {editable}{shell_word(f'{_clone(url)}[{extra}]')}"
+    vcs = origin.get("vcs_info", {})
+    if vcs:
+        url = f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', 'HEAD')}"
+    return f"pip install {shell_word(f'tbq[{extra}] @ {url}')}"
+
+
+def _clone(url: str) -> str:
+    """The directory of a `file://` URL: `.` if that is the working directory."""
+    from pathlib import Path
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    path = url2pathname(urlsplit(url).path)
+    try:
+        return "." if Path(path).samefile(".") else path
+    except OSError:
+        return path
 
 
 _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)

@@ -11,8 +11,19 @@ from tbq.decode.reader import Reader
 from tbq.decode.sub_runs import SubRunsAs, fold
 from tbq.errors import SourceError, UsageError, warn
 from tbq.logdir import LogDir
-from tbq.source.discover import Found, discover, find, is_lake, refuse_lakes, remote_for, sources
+from tbq.problems import notices
+from tbq.source.discover import (
+    Found,
+    discover,
+    find,
+    is_lake,
+    refuse_lakes,
+    refuse_other_files,
+    remote_for,
+    sources,
+)
 from tbq.source.inflate import Unpacked
+from tbq.source.nearby import hint_for
 from tbq.source.urls import is_remote
 from tbq.text import shown_path
 
@@ -69,6 +80,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
     listing = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
+    refuse_other_files(listing)
     if not listing.runs:
         lake = _remote_lake(named, storage) if merge_runs is None else None
         if lake is None:
@@ -79,8 +91,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
         from tbq.source.merge import merge_runs as merge
 
         listing = merge(listing, merge_runs)
-    for problem in listing.notices:
-        warn(str(problem))
+    for line in notices(listing.notices):
+        warn(line)
     reopen = (
         None
         if metrics is None
@@ -147,6 +159,15 @@ def _nothing(listing: Found) -> SourceError:
     return SourceError(
         f"no event files here: {what}",
         path=path,
-        hint="event files have 'tfevents' in their name; `tbq doctor` looks for them nearby",
+        hint=_hint(listing.paths),
         code="no_event_files",
+    )
+
+
+def _hint(paths: list[str]) -> str:
+    """Where event files are near the only path; else what they are called."""
+    near = hint_for(paths[0]) if len(paths) == 1 and not is_remote(paths[0]) else None
+    return (
+        near
+        or "event files have 'tfevents' in their name; print the writer's absolute log_dir, and look there"
     )

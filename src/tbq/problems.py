@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tbq.text import counted, printable, shown_path
@@ -24,6 +24,7 @@ class Problem:
     run: str | None = None
     tag: str | None = None
     hint: str | None = None
+    count: int | None = field(default=None, compare=False)  # of rows that it is about, if that is known
 
     def __str__(self) -> str:
         where = ""
@@ -42,6 +43,15 @@ RESTART_HINT = "to keep them: restarts='keep', --restarts keep"
 SUB_RUNS_HINT = "to keep sub-runs apart: sub_runs='keep', --sub-runs keep"
 
 
+_MOST_LINES = 5  # about damaged files
+
+#: What to do about damage that strict reading refuses.
+STRICT_HINT = (
+    "omit --strict (on_error='warn') to read everything else; tbq doctor lists what was lost, "
+    "tbq rewrite --repair writes files without the damage"
+)
+
+
 def brief(problems: Iterable[Problem]) -> list[str]:
     """One line per file (or run): its first problem, and the number of further problems."""
     by_place: dict[tuple[str | None, str | None], list[Problem]] = {}
@@ -52,6 +62,46 @@ def brief(problems: Iterable[Problem]) -> list[str]:
         more = f" (and {counted(len(of_place) - 1, 'more problem')} there)" if len(of_place) > 1 else ""
         lines.append(f"{of_place[0]}{more}")
     return lines
+
+
+def notices(problems: Iterable[Problem]) -> list[str]:
+    """What to tell a person: damage as one line per file, everything else as one line per kind.
+
+    >>> runs = [Problem("restart", "info", "dropped", run=name, count=39) for name in ("a", "b")]
+    >>> print(notices(runs)[0])
+    2 runs resumed: 78 rows dropped; --restarts keep (restarts='keep') shows them, tbq doctor lists them
+    """
+    damage = []
+    kinds: dict[str, list[Problem]] = {}
+    for problem in problems:
+        if is_damage(problem):
+            damage.append(problem)
+        else:
+            kinds.setdefault(problem.code, []).append(problem)
+    lines = brief(damage)
+    if len(lines) > _MOST_LINES:
+        lines[_MOST_LINES - 1 :] = [
+            f"{len(lines) - _MOST_LINES + 1:,} more damaged files: tbq doctor lists them"
+        ]
+    return lines + [_of_kind(alike) for alike in kinds.values()]
+
+
+def _of_kind(alike: list[Problem]) -> str:
+    """One line for all problems of a kind that is not damage."""
+    first, runs = alike[0], len({problem.run for problem in alike})
+    if len(alike) == 1:
+        return str(first)
+    if first.code == "restart":
+        rows = sum(problem.count or 0 for problem in alike)
+        dropped = counted(rows, "row") if rows else "rows"
+        shows = "--restarts keep (restarts='keep') shows them, tbq doctor lists them"
+        return f"{counted(runs, 'run')} resumed: {dropped} dropped; {shows}"
+    if first.code == "same_tag":
+        names = sorted({str(problem.tag) for problem in alike})
+        listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+        what = f"{counted(runs, 'run')} and their sub-runs have {counted(len(names), 'tag')} in common"
+        return printable(f"{what}: the sub-runs' values are called {listed} ({SUB_RUNS_HINT})")
+    return f"{first}, and {len(alike) - 1:,} more in {counted(runs, 'run')}: log.problems lists them"
 
 
 def is_damage(problem: Problem) -> bool:

@@ -166,15 +166,26 @@ class Selection:
             selected.update(dict.fromkeys(matches if matches or _is_pattern(item) else [item]))
         return list(selected)
 
-    def require(self, names: Iterable[str], *, where: str | None = None) -> list[str]:
-        """`resolve`, with a warning for each item that matched nothing and an error when no name is left."""
+    def require(
+        self,
+        names: Iterable[str],
+        *,
+        where: str | None = None,
+        others: Callable[[], Iterable[str]] | None = None,
+    ) -> list[str]:
+        """`resolve`, with a warning for each item that matched nothing and an error when no name is left.
+
+        `others` returns the tags for a selection of runs, or the runs for one of tags: the error says if the item is
+        one of them. Called only for the error.
+        """
         known = list(names)
         resolved = self.resolve(known)
         if not resolved.names and self.items is not None:
             message = (
                 "; ".join(self._say(miss) for miss in resolved.unmatched) or f"no {self.what} was selected"
             )
-            raise SelectionError(message, path=where, hint=self._hint(known))
+            mistaken = self._mistaken(others) if others is not None else None
+            raise SelectionError(message, path=where, hint=mistaken or self._hint(known))
         for miss in resolved.unmatched:
             warn(self._say(miss))
         return resolved.names
@@ -210,6 +221,20 @@ class Selection:
 
     def _say(self, miss: Unmatched) -> str:
         return f"no {self.what} matches {miss.item!r}{self._tip(miss)}"
+
+    def _mistaken(self, others: Callable[[], Iterable[str]]) -> str | None:
+        """The hint for an item that is a tag, not a run, or the other way round."""
+        other = {"run": "tag", "tag": "run"}[self.what]
+        known = list(others())
+        selection = replace(self, what=other)
+        for item in self.items or ():
+            matches = selection._matching(item, known, set(known)) if not item.startswith("re:") else []
+            if matches:
+                is_name = (
+                    f"{item} is a {other}" if item in matches else f"{item} matches the {other} {matches[0]}"
+                )
+                return f"{is_name}: {other}={item!r}, --{other} {shell_word(item)}"
+        return None
 
     def _tip(self, miss: Unmatched) -> str:
         if "," in miss.item:

@@ -13,6 +13,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Buffer
 
 GAP = "…"
@@ -204,6 +206,16 @@ def counted(count: int, noun: str) -> str:
 
 # How the system's names become bytes: on Windows names may contain lone surrogates; elsewhere these stand for bytes.
 _ODD = "surrogatepass" if os.name == "nt" else "surrogateescape"
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """A few names and how many more there are.
+
+    >>> some(["a", "b", "c", "d"])
+    'a, b, c and 1 more'
+    """
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
 
 
 def shown_name(name: str) -> str:

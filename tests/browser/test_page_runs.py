@@ -53,7 +53,7 @@ def test_filters_by_words_glob_pattern_and_expression(demo: str, tab: Tab) -> No
     shown = tab.drawn("val/loss", "c.curves.series.length === 3")
     assert len(shown["series"]) == 3  # the curves follow the table
     tab.page.fill("#filter", '"val/los" < 1')
-    tab.until(lambda: 'did you mean "val/loss"' in tab.page.inner_text("#filter-error"))
+    tab.until(lambda: 'did you mean the column "val/loss"' in tab.page.inner_text("#filter-error"))
     tab.page.fill("#filter", "no such run")
     tab.page.get_by_text("No run matches the filter").wait_for()
     tab.page.get_by_role("button", name="Clear the filter").click()

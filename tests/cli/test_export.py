@@ -99,7 +99,7 @@ def test_a_format_to_stdout(tbq: Run, logdir: Path) -> None:
         (["-o", "out.txt"], 2, "tbq cannot write .txt files"),
         (["-o", "/dev/null/x.csv"], 1, "is not a folder"),
         (["--layout", "summary", "--stat", "best"], 2, "stats: got 'best'"),
-        (["--layout", "tall"], 2, "'tall' is not one of"),
+        (["--layout", "tall"], 2, "--layout tall: want one of long, wide, summary"),
         (["--format", "doc"], 2, "tbq cannot write the format 'doc'"),
         (["-o", "."], 1, "is a folder, want a file name"),
     ],
@@ -322,4 +322,8 @@ def test_what_a_rerun_drops_is_told_as_a_share(tbq: Run, tmp_path: Path) -> None
         library.open(tmp_path).scalars()
     pl.healthy(tmp_path / "resumed", pl.T0, range(60))
     pl.healthy(tmp_path / "resumed", pl.T0 + 1000, range(40, 90))
-    assert "run resumed: restarts=resume dropped 40 rows of 2 tags" in tbq("export", tmp_path).stderr
+    assert (
+        "run resumed: restarts=resume dropped 40 rows of 2 tags"
+        in tbq("export", tmp_path, "--run", "resumed").stderr
+    )
+    assert "tbq: 2 runs resumed: 616 rows dropped; --restarts keep" in tbq("export", tmp_path).stderr

@@ -87,6 +87,25 @@ def test_sql_errors(tbq: Run, seeds: Path) -> None:
     assert "no tag is called 'val/los'; closest: val/loss" in done.stderr
 
 
+def test_sql_without_a_query_or_a_log(tbq: Run, seeds: Path) -> None:
+    for args, says in (
+        ([seeds], "the query is missing after "),
+        (["typo"], "the query is missing after typo"),
+        ([], "want a log directory and a query"),
+        (["select * from scalars"], "the log directory is missing before the query"),
+    ):
+        done = tbq("sql", *args)
+        assert done.returncode == 2 and done.stderr.startswith(f"tbq: {says}"), done.stderr
+        assert "select * from scalars limit 10" in done.stderr
+
+
+def test_columns_of_layouts_are_quoted(tbq: Run, seeds: Path) -> None:
+    done = tbq("sql", seeds, "select hparam.lr from summary")
+    assert done.returncode == 1 and 'write "hparam.lr", in double quotes; columns: run, ' in done.stderr
+    done = tbq("sql", seeds, "select hparam.rate from summary")
+    assert '"hparam.' in done.stderr
+
+
 def test_sql_is_safe_unless_asked(tbq: Run, seeds: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.csv"
     done = tbq("sql", seeds, f"copy (select 1 as a) to '{target.as_posix()}'")
@@ -102,7 +121,7 @@ def test_sql_over_several_logdirs(tbq: Run, seeds: Path) -> None:
     done = tbq("sql", f"a:{seeds}", f"a:{seeds}", query)
     assert records(done.stdout) == [{"which": "a", "n": "37"}]
     done = tbq("sql", query)
-    assert (done.returncode, "missing argument" in done.stderr) == (2, True)
+    assert (done.returncode, "the log directory is missing" in done.stderr) == (2, True)
 
 
 def test_nothing_of_duckdb_is_said_at_the_end(tbq: Run, seeds: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import urllib.parse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,6 +92,26 @@ def test_the_closest_names_are_told(few: Asked) -> None:
     assert few.json("filter", where="evne", maybe=1)["closest"] == ["even"]
     reply = few.json("filter", 400, where="hparam.rl > 1")
     assert "rl" in reply["error"]
+
+
+@pytest.mark.parametrize(
+    ("where", "hint"),
+    [
+        ("loss < 1", '"val/loss"'),
+        ("val/loss < 1", 'write "val/loss", in double quotes'),
+        ("val/loss.min < 1 and step > 0", '"val/loss'),
+        ('"val/los" < 1', 'did you mean the column "val/loss"'),
+    ],
+)
+def test_the_filter_suggests_columns_as_sql_writes_them(tmp_path: Path, where: str, hint: str) -> None:
+    with tbq.SummaryWriter(tmp_path / "a") as writer:
+        writer.add_scalar("val/loss", 0.5, 1)
+        writer.add_scalar("accuracy", 0.5, 1)
+    page = Asked(tmp_path)
+    try:
+        assert hint in page.json("filter", 400, where=where)["hint"]
+    finally:
+        page.log.close()
 
 
 def test_runs_without_a_value_are_counted(few: Asked) -> None:

@@ -135,7 +135,7 @@ def test_a_missing_extra_is_named(demo: Path, tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 1
-    assert "tbq serve needs uvicorn" in done.stderr and "pip install 'tbq[serve]'" in done.stderr
+    assert "tbq serve needs uvicorn" in done.stderr and "[serve]'" in done.stderr.partition("pip install ")[2]
 
 
 @pytest.mark.parametrize("args", [["--port", "70000"], ["--host", "nowhere.invalid"], ["--token"]])

@@ -19,7 +19,7 @@ import pytest
 from waiting import wait_for
 
 import tbq
-from tbq.errors import DependencyError
+from tbq.errors import DependencyError, install_command
 
 pytestmark = pytest.mark.long
 
@@ -80,7 +80,7 @@ def test_without_tensorboard(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     with pytest.raises(DependencyError, match="tbq board needs tensorboard") as raised:
         tbq.board("runs")
-    assert raised.value.hint == "pip install 'tbq[board]'"
+    assert raised.value.hint == install_command("board")
 
 
 def test_version_and_help() -> None:

@@ -349,6 +349,21 @@ def test_a_summary_leaves_its_images_out_of_csv(log: tbq.LogDir, tmp_path: Path)
         log.summary(run="media", media=True).write(tmp_path / "b.csv", drop_bytes=True)
 
 
+@pytest.mark.parametrize("method", ["scalars", "summary", "tags", "texts"])
+def test_a_tag_for_a_run_and_a_run_for_a_tag(log: tbq.LogDir, method: str) -> None:
+    read = getattr(log, method)
+    with pytest.raises(
+        SelectionError, match=r"no run matches 'val/loss'\n  val/loss is a tag: tag='val/loss', --tag"
+    ):
+        read(run="val/loss")
+    with pytest.raises(
+        SelectionError, match=r"no tag matches 'diverged'\n  diverged is a run: run='diverged', --run"
+    ):
+        read("diverged") if method != "summary" else read(tag="diverged")
+    with pytest.raises(SelectionError, match=r"val/\* matches the tag val/"):
+        read(run="val/*")
+
+
 def test_missing_folders_are_made_alike(log: tbq.LogDir, tmp_path: Path) -> None:
     table = log.scalars("lr", run="lr=0.1")
     assert table.write(tmp_path / "one" / "two" / "x.csv") == [str(tmp_path / "one" / "two" / "x.csv")]

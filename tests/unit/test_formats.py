@@ -202,7 +202,7 @@ def test_markdown(table: Table, tmp_path: Path) -> None:
     lines = (tmp_path / "out.md").read_text().splitlines()
     assert lines[:2] == ["| run | tag | step | wall_time | value |", "| --- | --- | ---: | ---: | ---: |"]
     assert "=cmd\\|' /C calc'!A0" in lines[2]
-    assert lines[3] == "| exp/1 | loss | 0 | 1700000000.0 | 0.1 |"
+    assert lines[3] == "| exp/1 | loss | 0 | 1700000000 | 0.1 |"
     assert len(lines) == 7
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import tbq
-from tbq.errors import SelectionError, TbqWarning, UsageError
+from tbq.errors import SelectionError, TbqWarning, UsageError, install_command
 from tbq.plot.style import DASHES
 from tbq.table.table import Table
 
@@ -364,7 +364,7 @@ def test_without_matplotlib_the_extra_is_named(
     for call in (lambda: log.plot("val/loss"), lambda: log.write_plot(tmp_path / "x.png", tag="val/loss")):
         with pytest.raises(tbq.errors.DependencyError, match="needs matplotlib") as absent:
             call()
-        assert absent.value.hint == "pip install 'tbq[plot]'"
+        assert absent.value.hint == install_command("plot")
     assert "val/loss" in log.plot_text("val/loss")
 
 

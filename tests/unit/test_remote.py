@@ -21,7 +21,7 @@ from buckets import Bucket, S3Server, web_server
 from webserver import scripted
 
 import tbq
-from tbq.errors import OutputError, SourceError, TbqError, UsageError
+from tbq.errors import OutputError, SourceError, TbqError, UsageError, install_command
 from tbq.schema import KINDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
@@ -406,7 +406,7 @@ def test_without_the_extra(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(TbqError, match="obstore, which is not installed") as raised:
         tbq.open(bucket.url("runs"))
-    assert raised.value.hint == "pip install 'tbq[remote]'"
+    assert raised.value.hint == install_command("remote")
 
 
 def test_the_data_provider_of_the_board(bucket: Bucket, runs: Path) -> None:

@@ -205,6 +205,37 @@ def test_wrong_parameters(log: tbq.LogDir, query: str, params: dict[str, Any], s
         ("select los from scalars", "LINE 1: select los from scalars", "los", "similar tags: loss"),
         ("selec 1", "LINE 1: selec 1", "selec", ""),
         (
+            "select val/acc from wide",
+            "LINE 1: select val/acc from wide",
+            "val",
+            'write "val/acc", in double quotes; columns: run, step, ',
+        ),
+        (
+            "select w.VAL/ACC from wide w where step > 1",
+            "LINE 1: select w.VAL/ACC from wide w where step > 1",
+            "w.VAL",
+            'write "val/acc", in double quotes',
+        ),
+        (
+            "select val/acc.min from summary",
+            "LINE 1: select val/acc.min from summary",
+            "val",
+            'write "val/acc.min", in double quotes; columns: run, ',
+        ),
+        ("select acc from wide", "LINE 1: select acc from wide", "acc", 'did you mean the column "val/acc"?'),
+        (
+            "select val/acc from scalars",
+            "LINE 1: select val/acc from scalars",
+            "val",
+            "val/acc is a tag: where tag = 'val/acc'",
+        ),
+        (
+            "select nothing_like_it from wide",
+            "LINE 1: select nothing_like_it from wide",
+            "nothing",
+            "columns: run",
+        ),
+        (
             "select ema(step, 0.6) from scalars",
             "LINE 1: select ema(step, 0.6) from scalars",
             "ema",

@@ -244,3 +244,19 @@ def test_colours_are_those_of_names_and_do_not_change() -> None:
     assert len(set(few.values())) == 7
     assert set(many.values()) == set(PALETTE)
     assert colours(["x"]) == colours(["x"])
+
+
+def test_a_filter_is_of_one_kind_and_shown() -> None:
+    from tbq.dashboard.screen import header
+
+    made = model(a=latest(series(), series("acc"), series("pic", kind="images")))
+    made.tag_filter = "los*"
+    made.refresh()
+    assert made.tags == ["loss"]
+    assert "/los* (1 of 2)" in "".join(span.text for span in header(made, 120))
+    made.show_kind(0)
+    assert (made.kind, made.tags, made.tag_filter) == ("images", ["pic"], "")
+    assert "/los*" not in "".join(span.text for span in header(made, 120))
+    made.tag_filter = "x"
+    made.back()
+    assert made.tag_filter == "" and made.tag_filters["scalars"] == "los*"

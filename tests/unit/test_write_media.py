@@ -34,7 +34,7 @@ def test_an_image_without_pillow(tmp_path, read_events, monkeypatch):
     with monkeypatch.context() as patched, tbq.SummaryWriter(tmp_path) as writer:
         patched.setitem(__import__("sys").modules, "PIL", None)
         writer.add_image("i", array, 1)
-        with pytest.raises(DependencyError, match=r"add_video needs pillow.*\n.*pip install 'tbq\[media\]'"):
+        with pytest.raises(DependencyError, match=r"add_video needs pillow.*\n.*pip install .*\[media\]'"):
             writer.add_video("v", np.zeros((1, 1, 3, 4, 4)), 1)
         with pytest.raises(DependencyError, match="add_image_with_boxes needs pillow"):
             writer.add_image_with_boxes("b", array, np.zeros((1, 4)), 1)

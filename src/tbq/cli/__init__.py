@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 PURPOSE = "jq for TensorBoard logs: event files to tables, fast and complete."
 
+MORE = "tbq help COMMAND explains a command. To begin: tbq demo runs, then tbq ls runs."
+
 # Subcommand -> (module in tbq.cli, one line of help): the help is here, so `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Write a sample logdir to try tbq on."),
@@ -38,13 +40,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
 }
 
-_OPTIONS = {"--version": "Show the version.", "-h, --help": "Show this message and exit."}
+_OPTIONS = {"-V, --version": "Show the version.", "-h, --help": "Show this message and exit."}
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run `tbq` with these arguments (default: those of the process)."""
-    arguments = sys.argv[1:] if args is None else args
-    if arguments in (["--help"], ["-h"]) and sys.stdout is not None:
+    """Run `tbq` with these arguments (default: those of the process); without any, show the help."""
+    arguments = (sys.argv[1:] if args is None else args) or ["--help"]
+    if arguments in (["--help"], ["-h"], ["help"]) and sys.stdout is not None:
         try:
             print(help_text(), flush=True)
         except OSError:
@@ -53,7 +55,7 @@ def main(args: list[str] | None = None) -> NoReturn:
             sys.exit(0)
     from tbq.cli.app import run
 
-    run(args)
+    run(arguments)
 
 
 def help_text() -> str:
@@ -63,4 +65,4 @@ def help_text() -> str:
     for title, entries in sections.items():
         width = max(map(len, entries)) + 2
         lines += ["", f"{title}:", *(f"  {name:<{width}}{text}" for name, text in entries.items())]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"  {MORE}"])

@@ -11,7 +11,9 @@ from typing import Any, NoReturn
 
 import click
 
-from tbq.cli import COMMANDS, PURPOSE
+from tbq.cli import COMMANDS, MORE, PURPOSE
+from tbq.cli.ascii import draw_in_ascii
+from tbq.cli.words import alike, words_of
 
 
 class _Lazy(click.Group):
@@ -40,14 +42,24 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] == "help":  # tbq help COMMAND
+            args = [*args[1:2], "--help"]
+            if len(args) == 1:
+                show_help(ctx)
         name = args[0] if args else ""
         if name and not name.startswith("-") and name not in COMMANDS:
-            import difflib
-
-            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            close = alike(name, [*COMMANDS, "help"])
             tip = f" Did you mean '{close[0]}'?" if close else ""
             raise click.UsageError(f"no command '{name}'.{tip}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def show_help(ctx: click.Context) -> NoReturn:
+    """Print the help of the group, and end."""
+    from tbq.cli.emit import show
+
+    show(ctx.get_help())
+    ctx.exit()
 
 
 def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -59,15 +71,21 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=_Lazy, help=PURPOSE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Lazy, help=PURPOSE, epilog=MORE, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Show the version.",
 )
 def app() -> None:
     pass
 
 
-def run(args: list[str] | None) -> NoReturn:
+def run(args: list[str]) -> NoReturn:
     """Run a command; every expected failure becomes one clear message and the right exit code."""
     import atexit
     import gc
@@ -91,7 +109,7 @@ def run(args: list[str] | None) -> NoReturn:
         except click.exceptions.Exit as stop:
             sys.exit(stop.exit_code)
         except click.ClickException as wrong:
-            tell(_words(wrong))
+            tell(words_of(wrong))
             sys.exit(wrong.exit_code)
         except TbqError as failure:
             tell(failure)
@@ -107,14 +125,6 @@ def run(args: list[str] | None) -> NoReturn:
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
             tell(f"{where}{(failure.strerror or str(failure)).lower()}")
             sys.exit(1)
-
-
-def _words(wrong: click.ClickException) -> str:
-    """The message of a wrong command line, in the form of all errors: what is wrong, and what to do next."""
-    message = wrong.format_message().rstrip(".")
-    context = getattr(wrong, "ctx", None)
-    help_of = f"\n  see: {context.command_path} --help" if context is not None else ""
-    return f"{message[:1].lower()}{message[1:]}{help_of}"
 
 
 class _NoPandas:
@@ -142,14 +152,14 @@ def _without_pandas() -> Iterator[None]:
 def _open_closed_streams() -> None:
     """Open stdin, stdout or stderr on the null device if it is closed (`>&-`, some daemons).
 
-    Otherwise the next file would take its number. Characters outside the terminal's encoding become escapes, so that
-    no name can stop a command.
+    Otherwise the next file would take its number. Characters outside the terminal's encoding become ASCII signs or
+    escapes, so that no name can stop a command.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
-        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
-            getattr(sys, name).reconfigure(errors="backslashreplace")
+        elif mode == "w":
+            draw_in_ascii(getattr(sys, name))
 
 
 def _forget_stdout() -> None:

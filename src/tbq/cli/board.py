@@ -32,7 +32,7 @@ def command(print_binary: bool, flags: tuple[str, ...]) -> None:
     scalars=0 gives the page every point; otherwise it gets 1,000 points of each curve, including its peaks, and every
     image and audio clip.
 
-    Needs the extra "board": pip install 'tbq[board]'.
+    Needs TensorBoard, the extra "board".
     """
     if print_binary:
         from tbq.cli.emit import show

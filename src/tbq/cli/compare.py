@@ -8,6 +8,7 @@ import click
 
 from tbq.cli.options import (
     STATS,
+    Command,
     names,
     opened,
     output_options,
@@ -28,7 +29,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("logdir")
 @click.argument("run_a")
 @click.argument("run_b")
@@ -58,23 +59,21 @@ def command(
         steps=steps,
         **reading,
     )
-    out.emit(table, _draw)
+    out.emit(table, _readable)
 
 
-def _draw(table: Table) -> None:
-    """Draw hyperparameters, which may be words, apart from numbers."""
+def _readable(table: Table) -> list[Table]:
+    """Hyperparameters, which may be words, apart from numbers."""
     import pyarrow.compute as pc
 
-    from tbq.cli.emit import draw_table
     from tbq.table.table import Table
 
     arrow = table.to_arrow()
     settings = arrow.filter(pc.equal(arrow["what"], "hparam")).select(["name", "a_text", "b_text"])
     numbers = arrow.filter(pc.equal(arrow["what"], "scalar"))
-    if len(settings):
-        draw_table(Table(settings.rename_columns(["hparam", "a", "b"]), "hyperparameters that differ"))
-    if len(numbers):
-        columns = ["name", "stat", "a", "b", "difference", "relative"]
-        draw_table(
-            Table(numbers.select(columns).rename_columns(["scalar", *columns[1:]]), "scalars of a and b")
-        )
+    columns = ["name", "stat", "a", "b", "difference", "relative"]
+    tables = [
+        Table(settings.rename_columns(["hparam", "a", "b"]), "hyperparameters that differ"),
+        Table(numbers.select(columns).rename_columns(["scalar", *columns[1:]]), "scalars of a and b"),
+    ]
+    return [each for each in tables if len(each)]

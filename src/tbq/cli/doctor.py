@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tbq.cli.options import source, source_options, threads_option
+from tbq.cli.options import Command, source, source_options, threads_option
 
 _EXAMPLES = """\b
 Examples:
@@ -14,7 +14,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("logdir", nargs=-1, metavar="LOGDIR...")
 @click.option("--json", "as_json", is_flag=True, help="Print every finding as a JSON array.")
 @click.option("--all", "every", is_flag=True, help="Show the full report, however long.")

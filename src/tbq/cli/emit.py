@@ -33,6 +33,7 @@ class Output:
     json_nan: str
     columns: str | None
     drop_bytes: bool
+    digits: int | None = None
     time: str = "unix"
 
     @property
@@ -40,7 +41,7 @@ class Output:
         """How to write values, as keywords of the library."""
         return {
             "time": self.time, "csv_safe": self.csv_safe, "json_nan": self.json_nan, "columns": self.columns,
-            "drop_bytes": self.drop_bytes,
+            "drop_bytes": self.drop_bytes, "digits": self.digits,
         }  # fmt: skip
 
     @property
@@ -62,12 +63,13 @@ class Output:
         fewer = self.columns is not None or self.drop_bytes or not self._chosen
         check(self.path, format=self.format, force=self.force, schema=None if fewer else schema)
 
-    def emit(self, table: Table, draw: Callable[[Table], None] | None = None) -> None:
-        """Write the table; `draw` draws it on a terminal (default: as any table)."""
+    def emit(self, table: Table, readable: Callable[[Table], list[Table]] | None = None) -> None:
+        """Write the table; `readable` returns what a terminal shows instead."""
         from tbq.export import format_of
 
         if self.path is None and self.format is None and sys.stdout.isatty():
-            (draw or draw_table)(table)
+            for each in [table] if readable is None else readable(table):
+                draw_table(each, self.digits)
             return
         if self.path is None:
             name, _ = format_of("-", self.format or "csv")
@@ -103,14 +105,14 @@ class Output:
         return self.path is not None and not (is_direct(self.path) and not Path(self.path).suffix)
 
 
-def draw_table(table: Table) -> None:
-    """Draw a table on the terminal."""
+def draw_table(table: Table, digits: int | None = None) -> None:
+    """Draw a table on the terminal, with this many digits of numbers."""
     from rich.console import Console
 
     from tbq.table.draw import print_table
 
     words = Console(stderr=True, force_jupyter=False)
-    print_table(table.to_arrow(), table.kind, Console(force_jupyter=False), words)
+    print_table(table.to_arrow(), table.kind, Console(force_jupyter=False), words, digits)
 
 
 def has_colours() -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from tbq.cli.options import (
     STATS,
+    Command,
     curve_options,
     curves,
     logdir_argument,
@@ -45,7 +47,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "--layout",
@@ -134,7 +136,7 @@ def command(
         and out.is_file
         and all(value is None for value in curve_values.values())
     )
-    if kind != "all":  # log.write checks by itself, but only once the log is open
+    if kind != "all":  # before the log is opened
         out.check(schema(kind) if layout == "long" and not elements else None)
     log = opened(logdir, reading)
     with progress_bar() as progress:
@@ -152,7 +154,10 @@ def command(
     _tell_nothing(len(table), logdir, log, kind)
     if kind == "scalars":
         table = curves(table, smooth, every, max_points, method)
-    out.emit(_laid_out(table, layout, stats, wall_time, asof, steps))
+    laid_out = _laid_out(table, layout, stats, wall_time, asof, steps)
+    out.emit(laid_out)
+    if out.path is not None and "{run}" in out.path:
+        _tell_absent(log, selection["run"], laid_out, kind)
 
 
 def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) -> None:
@@ -164,6 +169,19 @@ def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) ->
     path = shell_word(logdir[0])
     hint = f"`tbq tags {path}` lists what was logged, `tbq doctor {path}` finds what is wrong"
     tell(f"{log.path}: no {kind}\n  {hint}")
+
+
+def _tell_absent(log: LogDir, run: list[str] | None, table: Table, kind: str) -> None:
+    """Say which of the selected runs have no file because they have no rows."""
+    from tbq.cli.emit import tell
+    from tbq.select import Selection
+    from tbq.text import some
+
+    written = {re.sub(r"@\d+~*$", "", name) for name in set(table["run"].tolist())}  # sessions of a run
+    written |= set(table["run"].tolist())
+    absent = [name for name in Selection.of(run, "run").resolve(log.runs).names if name not in written]
+    if absent:
+        tell(f"{len(absent):,} of {len(log.runs):,} runs have no {kind} here, so no file: {some(absent)}")
 
 
 def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:

@@ -12,6 +12,7 @@ import click
 
 from tbq.cli.options import (
     TIMES,
+    Command,
     interval_option,
     json_nan_option,
     live_restarts_option,
@@ -45,7 +46,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @select_options
 @click.option(

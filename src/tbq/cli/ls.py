@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli.options import (
+    Command,
     logdir_argument,
     names,
     opened,
@@ -31,7 +32,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @run_option
 @spark_option
@@ -48,19 +49,19 @@ def command(
     log = opened(logdir, reading)
     table = log.table("runs", run=names(run), **quiet(reading))
     out.emit(
-        table, lambda table: _draw(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
+        table, lambda table: _readable(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
     )
     if log.sub_runs:
         what = counted(len(log.sub_runs), "sub-run")
         tell(f"{what} of add_hparams counted as part of the runs above; --sub-runs keep lists them")
 
 
-def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
-    """Draw sizes, durations and ages with their units."""
+def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Table]:
+    """Sizes, durations and ages with their units."""
     import pyarrow as pa
     from rich.filesize import decimal
 
-    from tbq.cli.emit import draw_table, tell
+    from tbq.cli.emit import tell
     from tbq.states import GLYPHS, STATES
     from tbq.table.table import Table
 
@@ -79,11 +80,11 @@ def _draw(table: Table, tag: str | None, curves: dict[str, str]) -> None:
         }
         for row in table.to_arrow().to_pylist()
     ]
-    draw_table(Table(pa.Table.from_pylist(rows), "runs"))
     states = table.to_arrow()["state"].to_pylist()
     counts = [f"{GLYPHS[state]} {states.count(state):,} {state}" for state in STATES if state in states]
     if len(counts) > 1:
         tell(", ".join(counts))
+    return [Table(pa.Table.from_pylist(rows), "runs")]
 
 
 def _between(begin: float | None, end: float | None) -> float | None:

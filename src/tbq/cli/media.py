@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, names, opened, read_options, select_options
+from tbq.cli.options import Command, logdir_argument, names, opened, read_options, select_options
 
 _KINDS = ("images", "audio", "texts", "tensors", "meshes", "graphs")
 _EXAMPLES = """\b
@@ -16,7 +16,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write to.")
 @click.option("--kind", multiple=True, type=click.Choice(_KINDS), help="Only this kind; may be repeated.")

@@ -28,6 +28,35 @@ Decorator = Callable[[F], F]
 TIMES = get_args(Time)
 
 
+class Command(click.Command):
+    """A command whose help lists what it is about first, and rarely needed options in a section of their own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options in two sections."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": [], RARE: []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                sections[RARE if isinstance(param, _Rare) else "Options"].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class _Rare(click.Option):
+    """An option about files, stores, caches and limits, which most people never need."""
+
+
+#: The title of the rarely needed options in the help of every command.
+RARE = "Files, stores, caches and limits"
+
+
+def rare_option(*names: str, **settings: Any) -> Decorator[Any]:
+    """`click.option` for an option that few people need: the help lists it last."""
+    return click.option(*names, cls=_Rare, **settings)
+
+
 def _all(*decorators: Callable[[Any], Any]) -> Callable[[F], F]:
     """Several decorators as one; the help lists the first decorator's option first."""
 
@@ -99,7 +128,7 @@ def _use_cache(ctx: click.Context, _param: click.Parameter, value: str | None) -
         ctx.with_resource(using(cache=value))
 
 
-unpack_option: Decorator[Any] = click.option(
+unpack_option: Decorator[Any] = rare_option(
     "--max-unpacked",
     metavar="SIZE",
     expose_value=False,
@@ -109,7 +138,7 @@ unpack_option: Decorator[Any] = click.option(
 #: For files that are not plain files on this disk: compressed files, and objects of URLs.
 source_options: Decorator[Any] = _all(
     unpack_option,
-    click.option(
+    rare_option(
         "--storage",
         multiple=True,
         metavar="KEY=VALUE",
@@ -117,7 +146,7 @@ source_options: Decorator[Any] = _all(
         callback=_use_storage,
         help="An option for a URL's object store, e.g. aws_region=eu-west-1. May be repeated.",
     ),
-    click.option(
+    rare_option(
         "--cache",
         metavar="DIR",
         expose_value=False,
@@ -171,11 +200,11 @@ def _interval(_ctx: click.Context, _param: click.Parameter, value: str | None) -
     return seconds(value, "--interval")
 
 
-threads_option: Decorator[Any] = click.option(
+threads_option: Decorator[Any] = rare_option(
     "--threads", type=click.IntRange(1), metavar="N", help="Decoder threads.  [default: one per CPU]"
 )
 
-merge_option: Decorator[Any] = click.option(
+merge_option: Decorator[Any] = rare_option(
     "--merge-runs",
     multiple=True,
     metavar="A,B=NAME",
@@ -189,7 +218,7 @@ sub_runs_option: Decorator[Any] = click.option(
     show_default=True,
     help="Directories of add_hparams below a run: part of that run, or runs of their own.",
 )
-strict_option: Decorator[Any] = click.option(
+strict_option: Decorator[Any] = rare_option(
     "--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."
 )
 
@@ -202,7 +231,7 @@ live_restarts_option: Decorator[Any] = click.option(
     help="Which rows of a resumed run count.",
 )
 
-json_nan_option: Decorator[Any] = click.option(
+json_nan_option: Decorator[Any] = rare_option(
     "--json-nan",
     type=click.Choice(get_args(JsonNan)),
     default="null",
@@ -256,11 +285,17 @@ _targets: tuple[Callable[[Any], Any], ...] = (
     click.option("--format", metavar="FORMAT", help="The format, if OUT's extension does not name it."),
     click.option("--force", is_flag=True, help="Replace OUT if it exists."),
     click.option("--columns", metavar="A,B,…", help="Write only these columns, in this order."),
-    click.option("--drop-bytes", is_flag=True, help="Leave out byte columns that the format cannot hold."),
-    click.option(
+    rare_option("--drop-bytes", is_flag=True, help="Leave out byte columns that the format cannot hold."),
+    rare_option(
         "--csv-safe", is_flag=True, help="Escape CSV cells that a spreadsheet would run as formulas."
     ),
     json_nan_option,
+    click.option(
+        "--digits",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Significant digits of numbers in Markdown, HTML and on a terminal; other formats stay exact.",
+    ),
 )
 #: Where a table goes; `timed_output_options` are for tables with wall times.
 output_options: Decorator[Any] = _bundled("out", Output, *_targets)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import logdir_argument, opened, read_options, select_options
+from tbq.cli.options import Command, logdir_argument, opened, read_options, select_options
 from tbq.cli.ranking import BY_HELP
 
 _EXAMPLES = """\b
@@ -21,7 +21,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "-o",
@@ -117,7 +117,7 @@ def command(
 ) -> None:
     """Draw curves, with runs in colours, mean and band over seeds, and every other kind of data.
 
-    Without -o the plot appears in the terminal. Files need the extra "plot": pip install 'tbq[plot]'.
+    Without -o the plot appears in the terminal. Files need matplotlib, the extra "plot".
     """
     from tbq.cli.emit import draw_lines, has_colours, say
 

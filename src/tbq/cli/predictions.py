@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import output_options, unpack_option
+from tbq.cli.options import Command, output_options, unpack_option
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -18,7 +18,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("outputs")
 @click.option("--labels", metavar="FILE[:KEY]", help="The true classes or values, one row per example.")
 @click.option("--ids", metavar="FILE[:KEY]", help="Names of the examples.  [default: 0, 1, 2, …]")

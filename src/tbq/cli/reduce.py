@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli.options import (
+    Command,
     logdir_argument,
     names,
     opened,
@@ -30,7 +31,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "--by",

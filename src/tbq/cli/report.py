@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import (
+    Command,
     live_restarts_option,
     logdir_argument,
     merge_option,
@@ -26,7 +27,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option("-o", "--output", "path", required=True, metavar="OUT", help="The HTML file to write.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import (
+    Command,
     logdir_argument,
     merge_option,
     names,
@@ -37,7 +38,7 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     return pairs
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "-o", "--output", required=True, metavar="NEW", help="The directory to write, which must not exist yet."

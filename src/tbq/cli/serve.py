@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import (
+    Command,
     interval_option,
     live_restarts_option,
     logdir_argument,
@@ -24,7 +25,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=6007, show_default=True, metavar="N",
@@ -65,7 +66,7 @@ def command(
     """Show LOGDIR in the browser: runs, curves, media, hyperparameters, SQL, health; live, with every point.
 
     Prints the address of the page and serves it until Ctrl-C. Waits for LOGDIR to appear. Needs
-    the extra "serve": pip install 'tbq[serve]'.
+    Starlette, the extra "serve".
     """
     import tbq
     from tbq.cli.emit import show, tell

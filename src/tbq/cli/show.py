@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 
-from tbq.cli.options import opened, read_options
+from tbq.cli.options import Command, opened, read_options
 
 _EXAMPLES = """\b
 Examples:
@@ -18,7 +18,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("logdir")
 @click.argument("tag")
 @click.option("--step", type=int, metavar="N", help="The value of this step.  [default: the last]")

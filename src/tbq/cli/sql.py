@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import opened, read_options, timed_output_options
+from tbq.cli.options import Command, opened, read_options, timed_output_options
 from tbq.errors import UsageError
 from tbq.text import shell_word
 
@@ -24,10 +24,12 @@ Examples:
   tbq sql runs "show tables"
 """
 
+_EXAMPLE = "e.g. tbq sql runs 'select * from scalars limit 10'"
 
-@click.command(epilog=_EXAMPLES)
-@click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
-@click.argument("query")
+
+@click.command(cls=Command, epilog=_EXAMPLES)
+@click.argument("logdir", nargs=-1, metavar="LOGDIR...")
+@click.argument("query", required=False, metavar="QUERY")
 @click.option(
     "--param",
     multiple=True,
@@ -41,7 +43,7 @@ Examples:
 @timed_output_options
 def command(
     logdir: tuple[str, ...],
-    query: str,
+    query: str | None,
     param: tuple[str, ...],
     unsafe: bool,
     reading: dict[str, Any],
@@ -54,6 +56,15 @@ def command(
     """
 
     out.check()
+    if query is None:
+        raise UsageError("want a log directory and a query", hint=_EXAMPLE)
+    if not logdir:
+        if Path(query).exists() or " " not in query.strip():
+            raise UsageError(
+                f"the query is missing after {shell_word(query)}",
+                hint=f"e.g. tbq sql {shell_word(query)} 'select * from scalars limit 10'",
+            )
+        raise UsageError("the log directory is missing before the query", hint=_EXAMPLE)
     if Path(query).is_dir() and not any(Path(path).exists() for path in logdir):
         raise UsageError("the query comes last", hint=f"tbq sql {shell_word(query)} {shell_word(logdir[0])}")
     text = sys.stdin.read() if query == "-" else query

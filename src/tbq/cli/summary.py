@@ -8,6 +8,7 @@ import click
 
 from tbq.cli.options import (
     STATS,
+    Command,
     logdir_argument,
     names,
     opened,
@@ -35,7 +36,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "--by", multiple=True, metavar="EXPR", help=f"One row per configuration. {BY_HELP} May be repeated."
@@ -108,7 +109,7 @@ def command(
     ordering = [name for tag in best for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]
     chosen = {name: selection[name] for name in ("run", "steps")}
-    out.emit(table, lambda table: _draw(table, ordering, spark, sparks(log, spark, chosen, reading)))
+    out.emit(table, lambda table: _readable(table, ordering, spark, sparks(log, spark, chosen, reading)))
 
 
 def _refuse(option: str, others: dict[str, Any]) -> None:
@@ -118,20 +119,19 @@ def _refuse(option: str, others: dict[str, Any]) -> None:
             raise UsageError(f"{other} is not for {option}", hint=f"omit {other} or {option}")
 
 
-def _draw(table: Table, ordering: list[str], tag: str | None, curves: dict[str, str]) -> None:
-    """Draw the columns that define the order first, then hyperparameters, then the rest."""
+def _readable(table: Table, ordering: list[str], tag: str | None, curves: dict[str, str]) -> list[Table]:
+    """The columns that define the order first, then the metrics, then the hyperparameters."""
     import pyarrow as pa
 
-    from tbq.cli.emit import draw_table
     from tbq.table.table import Table
 
     arrow = table.to_arrow()
     first = [name for name in dict.fromkeys(["run", *ordering]) if name in arrow.column_names]
     settings = [name for name in arrow.column_names if name.startswith("hparam.") and name not in first]
     rest = [name for name in arrow.column_names if name not in (*first, *settings)]
-    arrow = arrow.select([*first, *settings, *rest])
+    arrow = arrow.select([*first, *rest, *settings])
     if tag is not None:
         name = tag if tag not in arrow.column_names else f"{tag} over steps"
         cells = pa.array([curves.get(run, "") for run in table["run"].tolist()], pa.string())
         arrow = arrow.add_column(1, name, cells)
-    draw_table(Table(arrow, table.kind))
+    return [Table(arrow, table.kind)]

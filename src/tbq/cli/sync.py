@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import interval_option, names, source, source_options, sub_runs_option, threads_option
+from tbq.cli.options import (
+    Command,
+    interval_option,
+    names,
+    source,
+    source_options,
+    sub_runs_option,
+    threads_option,
+)
 from tbq.schema import SERIES
 
 _EXAMPLES = """\b
@@ -18,7 +26,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, required=True, metavar="LOGDIR... LAKE")
 @click.option(
     "--run", multiple=True, metavar="NAME", help="Only this run: a name, a glob or re:EXPR. May be repeated."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli.options import (
+    Command,
     logdir_argument,
     names,
     opened,
@@ -27,8 +28,10 @@ Examples:
   tbq tags runs --tag 'val/*' -o tags.csv
 """
 
+_FIRST = ("run", "tag", "kind", "count", "first_step", "last_step")
 
-@click.command(epilog=_EXAMPLES)
+
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @run_option
 @tag_option
@@ -41,14 +44,14 @@ def command(
 
     out.check()
     table = opened(logdir, reading).tags(names(tag), run=names(run), **quiet(reading))
-    out.emit(table, _draw)
+    out.emit(table, _readable)
 
 
-def _draw(table: Table) -> None:
-    """Draw only the columns that hold information."""
-    from tbq.cli.emit import draw_table
+def _readable(table: Table) -> list[Table]:
+    """The columns that hold information, the most important first."""
     from tbq.table.table import Table
 
     arrow = table.to_arrow()
     telling = [name for name in arrow.column_names if set(arrow[name].unique().to_pylist()) - {None, ""}]
-    draw_table(Table(arrow.select(telling), table.kind))
+    first = [name for name in _FIRST if name in telling]
+    return [Table(arrow.select([*first, *(name for name in telling if name not in first)]), table.kind)]

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from tbq.cli.options import (
+    Command,
     interval_option,
     live_restarts_option,
     logdir_argument,
@@ -23,7 +24,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
 @select_options
 @click.option(
@@ -56,8 +57,8 @@ def command(
 ) -> None:
     """Watch LOGDIR live: runs with their state, charts, images, texts, histograms.
 
-    Keys: ? shows all of them, / filters, s smooths, q quits. Waits for LOGDIR to appear. Needs the
-    extra "watch": pip install 'tbq[watch]'.
+    Keys: ? shows all of them, / filters, s smooths, q quits. Waits for LOGDIR to appear. Needs Textual,
+    the extra "watch".
     """
     import tbq
 

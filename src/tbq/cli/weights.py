@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tbq.cli.options import names, output_options, unpack_option
+from tbq.cli.options import Command, names, output_options, unpack_option
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("model")
 @click.argument("other", required=False)
 @click.option("--elements", is_flag=True, help="One row per element: layer, parameter, index, value.")

@@ -41,7 +41,7 @@ class Model:
     left: int = 0  # bytes still to read
     exists: bool = True  # the directory exists
     kind: Kind = "scalars"
-    tag_filter: str = ""
+    tag_filters: dict[Kind, str] = field(default_factory=dict)  # a filter of curves is not one of images
     run_filter: str = ""
     sort: str = "name"
     axis: Axis = "step"
@@ -56,6 +56,15 @@ class Model:
     comparing: list[str] = field(default_factory=list)
     per_page: int = 4
     plain: bool = False  # the terminal shows no colours
+
+    @property
+    def tag_filter(self) -> str:
+        """The filter of the current kind's tags."""
+        return self.tag_filters.get(self.kind, "")
+
+    @tag_filter.setter
+    def tag_filter(self, text: str) -> None:
+        self.tag_filters[self.kind] = text
 
     # The data.
 

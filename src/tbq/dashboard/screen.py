@@ -86,6 +86,9 @@ def _settings(model: Model) -> Line:
         add(f"! {counted(len(model.problems), 'problem')}", AMBER)
     if model.left or not model.loaded:
         add(f"reading {sized(model.left)} …" if model.left else "reading …", AMBER)
+    if model.tag_filter:
+        total = len(tags_of(model.runs.values(), model.kind))
+        add(f"/{clipped(model.tag_filter, 20)} ({len(model.tags):,} of {total:,})", AMBER)
     if model.kind == "scalars":
         if model.smooth:
             add(f"smooth {model.smooth:g}")

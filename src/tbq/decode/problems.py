@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 from tbq.arguments import choice
 from tbq.decode.options import ON_ERROR
 from tbq.errors import DamageError, SourceError, warn
-from tbq.problems import RESTART_HINT, SUB_RUNS_HINT, Problem, brief, is_damage
+from tbq.problems import RESTART_HINT, STRICT_HINT, Problem, is_damage, notices
 from tbq.source.discover import Run
 from tbq.source.growing import Growing
 from tbq.source.origin import origin, why_not_fetched
-from tbq.text import counted, printable
+from tbq.text import counted
 
 if TYPE_CHECKING:
     from tbq._core import Fault, FileReport, Result
+
+#: A problem that was told: its code, its run, and its file or tag.
+Told = tuple[str, str | None, str | None]
 
 #: A description of each kind of damage.
 FAULTS = {
@@ -197,6 +200,7 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str, counted_only:
                 f"restarts={restarts} dropped {_share(count, kept[run])} of {counted(len(parts), 'tag')}, {steps}",
                 run=runs[run].name,
                 hint=RESTART_HINT,
+                count=count,
             )
         )
     return problems
@@ -228,34 +232,35 @@ def _share(dropped: int, kept: int) -> str:
     return f"{dropped:,} of {counted(dropped + kept, 'row')} ({100 * dropped / (dropped + kept):.0f} %)"
 
 
-def tell(problems: Sequence[Problem], on_error: str) -> None:
-    """Raise or warn as `on_error` says; an empty file, or one still being written, is not an error."""
+def tell(problems: Sequence[Problem], on_error: str, told: set[Told] | None = None) -> None:
+    """Raise or warn as `on_error` says; an empty file, or one still being written, is not an error.
+
+    `told` remembers what a log has warned about, so that each of its tables does not say it again.
+    """
     choice("on_error", on_error, ON_ERROR)
     if on_error == "ignore":
         return
     damage = [problem for problem in problems if is_damage(problem)]
     if on_error == "raise" and damage:
         first = damage[0]
+        more = f" (and {counted(len(damage) - 1, 'more problem')})" if len(damage) > 1 else ""
+        hint = f"{first.hint}; {STRICT_HINT}" if first.hint else STRICT_HINT
         raise DamageError(
-            first.message, path=first.path, offset=first.offset, hint=first.hint, code=first.code
+            f"{first.message}{more}", path=first.path, offset=first.offset, hint=hint, code=first.code
         )
     reported = damage + [
-        problem for problem in problems if problem.code in ("restart", "rounded", "not_scalar")
+        problem for problem in problems if problem.code in ("restart", "rounded", "not_scalar", "same_tag")
     ]
-    for line in [*brief(reported), *_shared_tags(problems)]:
+    if told is not None:
+        reported = [problem for problem in reported if _key(problem) not in told]
+        told.update(map(_key, reported))
+    for line in notices(reported):
         warn(line)
 
 
-def _shared_tags(problems: Sequence[Problem]) -> list[str]:
-    """One line on all tags that runs and their sub-runs share."""
-    tags = [problem for problem in problems if problem.code == "same_tag"]
-    if len(tags) < 2:
-        return [str(problem) for problem in tags]
-    runs = len({problem.run for problem in tags})
-    names = sorted({str(problem.tag) for problem in tags})
-    listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-    what = f"{counted(runs, 'run')} and their sub-runs have {counted(len(names), 'tag')} in common"
-    return [printable(f"{what}: the sub-runs' values are called {listed} ({SUB_RUNS_HINT})")]
+def _key(problem: Problem) -> Told:
+    """What makes a problem the same when another table is read: other rows may have been counted."""
+    return (problem.code, problem.run, problem.path if is_damage(problem) else problem.tag)
 
 
 def unreadable(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.decode import decode
 from tbq.decode.options import DecodeOptions, OnError, Restarts
-from tbq.decode.problems import of_unpacking, problems_of, tell, unreadable
+from tbq.decode.problems import Told, of_unpacking, problems_of, tell, unreadable
 from tbq.errors import SelectionError
 from tbq.problems import SUB_RUNS_HINT
 from tbq.progress import Parts, reporting
@@ -43,6 +43,7 @@ class Reader:
         self.problems: dict[Problem, None] = dict.fromkeys(found.notices)
         self.began: dict[str, float] = {}
         self.has_read = False
+        self.told: set[Told] = set()
 
     @property
     def path(self) -> str:
@@ -65,12 +66,22 @@ class Reader:
         if selection.everything:
             return self.runs
         try:
-            names = set(selection.require(self.names, where=self.path))
+            names = set(selection.require(self.names, where=self.path, others=self._tags))
         except SelectionError as nothing:
             if selection.resolve([name for each in self.runs for name in each.folded]).names:
                 nothing.hint = f"it is a sub-run of add_hparams, and part of the run above; {SUB_RUNS_HINT}"
             raise
         return [each for each in self.runs if each.name in names]
+
+    def _tags(self) -> list[str]:
+        """The tags of all runs, for an error; empty if that would fetch objects."""
+        stored = self.stored_overview("tags")
+        if stored is not None:
+            return list(stored["tag"].unique().to_pylist())
+        if self.found.remote is not None:
+            return []
+        result, _ = self.read_quietly(self.runs, [], DecodeOptions())
+        return list(table_of(result.series(self.names))["tag"].unique().to_pylist())
 
     def settled(self, tags: Selection, runs: Sequence[Run]) -> Selection:
         """The selection for reading these runs in parts: `loss[0]` matches `loss0` only if no run has a tag `loss[0]`.
@@ -91,7 +102,7 @@ class Reader:
 
         split = split_sessions(self.runs, self.unpacked, reading.get("threads"))
         sessions = Reader(replace(self.found, runs=split), self.unpacked)
-        sessions.problems, sessions.began = self.problems, self.began
+        sessions.problems, sessions.began, sessions.told = self.problems, self.began, self.told
         return sessions
 
     def read(
@@ -110,7 +121,7 @@ class Reader:
         self._refuse(result, runs)
         if on_error == "raise":  # otherwise they were reported when the log was opened
             problems = [*self.found.problems, *problems]
-        tell(problems, on_error)
+        tell(problems, on_error, self.told)
         return result
 
     def read_quietly(
@@ -160,7 +171,7 @@ class Reader:
                 yield part, result
         if failure is not None and not readable:
             raise failure
-        tell(reported, on_error)
+        tell(reported, on_error, self.told)
 
     def collect(
         self, result: Result, runs: Sequence[Run], restarts: Restarts, counted: bool = False
@@ -190,7 +201,7 @@ class Reader:
         options = DecodeOptions(restarts=restarts, threads=threads, progress=progress)
         result, problems = self.read_quietly(self.runs, [], options, count=True)
         self._refuse(result, self.runs)
-        tell([*self.found.problems, *problems] if on_error == "raise" else problems, on_error)
+        tell([*self.found.problems, *problems] if on_error == "raise" else problems, on_error, self.told)
         return result
 
     def failure(self, result: Result, runs: Sequence[Run]) -> SourceError | None:
@@ -206,7 +217,7 @@ class Reader:
         """Collect problems found after decoding, and report them as `on_error` says."""
         listed = list(problems)
         self.problems.update(dict.fromkeys(listed))
-        tell(listed, on_error)
+        tell(listed, on_error, self.told)
 
     def scalars(self, result: Result, runs: Sequence[Run]) -> pa.Table:
         """The scalars of these runs, from a result."""
@@ -252,7 +263,7 @@ class Reader:
         from tbq import _core
 
         try:
-            return tags.require(known, where=self.path)
+            return tags.require(known, where=self.path, others=lambda: self.names)
         except SelectionError as nothing:
             for other in _core.kinds():
                 if other != kind and tags.resolve(result.tags(other)).names:

@@ -1,4 +1,4 @@
-"""The report for people: short, grouped by run, the most important first, then what to do next."""
+"""The report for people: short, grouped by run, the most important first, each kind of finding with what to do next."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     lines = [f"{printable(path)}: {totals}"]
     many = set() if every else _widespread(findings)
     blocks: list[list[str]] = []
+    told: set[tuple[str, str | None]] = set()
     if many:
-        blocks.append(["", "in many runs", *(_summarised(code, findings) for code in sorted(many))])
+        lines_of = [line for code in sorted(many) for line in _summarised(code, findings, told)]
+        blocks.append(["", "in many runs", *lines_of])
     by_run: dict[str | None, list[Finding]] = {}
     for finding in findings:
         if finding.code not in many:
@@ -45,7 +47,7 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     for run, in_run in sorted(by_run.items(), key=lambda item: (_worst(item[1]), natural(item[0] or ""))):
         block = ["", f"run {_name(run)}" if run is not None else "this path"]
         shown = in_run if every else in_run[:_LINES]
-        block += [_line(finding) for finding in shown]
+        block += _with_next(shown, told)
         if len(in_run) > len(shown):
             block.append(f"  … and {len(in_run) - len(shown):,} more in this run")
         blocks.append(block)
@@ -54,12 +56,26 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
         lines += block
     if len(blocks) > len(shown_blocks):
         lines += ["", f"… and {len(blocks) - len(shown_blocks):,} more runs: --all shows everything"]
-    return "\n".join([*lines, "", _next(findings[0])])
+    return "\n".join([*lines, "", f"Details: tbq doctor --explain {findings[0].code}"])
 
 
-def _next(first: Finding) -> str:
-    what = printable(first.hint or "read the explanation")
-    return f"Next: {what}\n      (details: tbq doctor --explain {first.code})"
+def _with_next(findings: Sequence[Finding], told: set[tuple[str, str | None]]) -> list[str]:
+    """A line per finding; after the last of each code what to do next, if the report has not said it (`told`)."""
+    lines = []
+    for i, finding in enumerate(findings):
+        lines.append(_line(finding))
+        if i + 1 == len(findings) or findings[i + 1].code != finding.code:
+            first = next(other for other in findings if other.code == finding.code)
+            lines += _next(first, told)
+    return lines
+
+
+def _next(finding: Finding, told: set[tuple[str, str | None]]) -> list[str]:
+    """What to do about a finding: one line, or none if the report has said it."""
+    if not finding.hint or (finding.code, finding.hint) in told:
+        return []
+    told.add((finding.code, finding.hint))
+    return [f"          Next: {printable(finding.hint)}"]
 
 
 def _line(finding: Finding) -> str:
@@ -76,11 +92,12 @@ def _name(name: str) -> str:
     return printable(shortened(name, _NAME))
 
 
-def _summarised(code: str, findings: Sequence[Finding]) -> str:
+def _summarised(code: str, findings: Sequence[Finding], told: set[tuple[str, str | None]]) -> list[str]:
     alike = [finding for finding in findings if finding.code == code]
     runs = len({finding.run for finding in alike})
     example = f"the first in run {_name(alike[0].run or '.')}"
-    return f"{_line(alike[0])}\n          … {len(alike):,} such findings in {runs:,} runs, {example}"
+    count = f"          … {len(alike):,} such findings in {runs:,} runs, {example}"
+    return [_line(alike[0]), count, *_next(alike[0], told)]
 
 
 def _widespread(findings: Sequence[Finding]) -> set[str]:

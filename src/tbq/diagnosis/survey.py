@@ -413,13 +413,3 @@ def _columns(stream: object) -> dict[str, np.ndarray[Any, Any]]:
 
     table = pa.table(stream)
     return {name: table[name].to_numpy() for name in table.column_names}
-
-
-def some(names: list[str], most: int = 3) -> str:
-    """A few names and how many more there are.
-
-    >>> some(["a", "b", "c", "d"])
-    'a, b, c and 1 more'
-    """
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"

@@ -96,6 +96,7 @@ def write(
     json_nan: JsonNan = "null",
     columns: Sequence[str] | str | None = None,
     drop_bytes: bool = False,
+    digits: int | None = None,
     storage: Storage | None = None,
 ) -> list[str]:
     """Write a Table, or anything with the Arrow PyCapsule, to `path`; returns the written paths.
@@ -103,8 +104,8 @@ def write(
     `{run}` in the path writes one file per run. `format` overrides the extension; `force` replaces an existing file;
     `time` is `unix` for seconds, `iso` for dates, or `relative` for seconds since the run began; `csv_safe` escapes
     cells that a spreadsheet runs; `json_nan="string"` writes NaN as "NaN", not null; `columns` keeps only these
-    columns, `drop_bytes` leaves out columns of bytes. A path may be a URL (`s3://`, `gs://`, `az://`): `storage` sets
-    the store's options.
+    columns, `drop_bytes` leaves out columns of bytes; Markdown and HTML show `digits` significant digits. A path may be
+    a URL (`s3://`, `gs://`, `az://`): `storage` sets the store's options.
 
     >>> import pyarrow as pa, tempfile, pathlib
     >>> target = pathlib.Path(tempfile.mkdtemp(), "out.csv")
@@ -115,7 +116,13 @@ def write(
     2,
     """
     options = options_of(
-        table, time=time, csv_safe=csv_safe, json_nan=json_nan, columns=columns, drop_bytes=drop_bytes
+        table,
+        time=time,
+        csv_safe=csv_safe,
+        json_nan=json_nan,
+        columns=columns,
+        drop_bytes=drop_bytes,
+        digits=digits,
     )
     path = _path("path", path)
     with using(storage=storage):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
-from tbq.arguments import choice
+from tbq.arguments import choice, whole
 from tbq.columns.times import Time
 from tbq.errors import warn
 from tbq.text import shown_path
@@ -30,6 +30,7 @@ class Writing(TypedDict, total=False):
     json_nan: JsonNan
     columns: Sequence[str] | str | None
     drop_bytes: bool
+    digits: int | None
     storage: Storage | None
 
 
@@ -40,7 +41,8 @@ WRITING = tuple(Writing.__annotations__)
 @dataclass(frozen=True)
 class ExportOptions:
     """`time`: how to write wall times. `csv_safe`: no cell that a spreadsheet runs. `json_nan`: NaN in JSON.
-    `columns`: the columns to write. `drop_bytes`: leave out columns of bytes.
+    `columns`: the columns to write. `drop_bytes`: leave out columns of bytes. `digits`: significant digits of numbers
+    in formats for people (Markdown, HTML).
 
     `format`, `kind`, `logdir` and `began` describe the table and its origin.
     """
@@ -50,6 +52,7 @@ class ExportOptions:
     json_nan: JsonNan = "null"
     columns: Sequence[str] | str | None = None
     drop_bytes: bool = False
+    digits: int | None = None
     format: str = "csv"
     kind: str = "table"
     logdir: str | None = None
@@ -58,6 +61,8 @@ class ExportOptions:
     def __post_init__(self) -> None:
         choice("time", self.time, get_args(Time))
         choice("json_nan", self.json_nan, get_args(JsonNan))
+        if self.digits is not None:
+            whole("digits", self.digits, least=1)
 
 
 def distinct_columns(table: pa.Table, kind: str, where: str) -> pa.Table:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
 from tbq.errors import OutputError, missing, warn
+from tbq.export.cells import cell_rows
 from tbq.export.rows import json_text
 from tbq.scratch import temporary
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from tbq.export.options import ExportOptions
 
+_SAMPLE = 200  # rows that the width of a column is computed from
+_WIDEST = 60
+_LONG = 11  # characters of a number
 MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
 
 # Characters that XML cannot hold, and characters that a sheet's name cannot hold.
@@ -36,6 +40,7 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: ExportOp
     """Write one sheet per table."""
     try:
         from openpyxl import Workbook
+        from openpyxl.utils import get_column_letter
         from openpyxl.writer.excel import ExcelWriter
     except ImportError:
         raise missing("openpyxl", needed_for="writing xlsx", extra="xlsx") from None
@@ -49,9 +54,12 @@ def write_many(tables: dict[str, pa.Table], stream: IO[bytes], options: ExportOp
         for number, (name, table) in enumerate(tables.items()):
             sheet = book.create_sheet(_title(name, titles))
             sheet.freeze_panes = "A2"
+            sheet.auto_filter.ref = f"A1:{get_column_letter(table.num_columns or 1)}{table.num_rows + 1}"
+            for i, width in enumerate(_widths(table), 1):
+                sheet.column_dimensions[get_column_letter(i)].width = width
             _write_to(sheet, scratch.folder / str(number))
             cell = _Cells(sheet, options)
-            sheet.append([cell(column) for column in table.column_names])
+            sheet.append([cell.head(column) for column in table.column_names])
             for row in _rows(table):
                 sheet.append([cell(value) for value in row])
             cut += cell.cut
@@ -124,13 +132,25 @@ def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(values_of(column) for column in batch.columns), strict=True)
 
 
+def _widths(table: pa.Table) -> list[int]:
+    """The width of each column in characters, by its name and its first rows; a filter's button takes two."""
+    rows = list(cell_rows(table.slice(0, _SAMPLE)))
+    columns = zip(*rows, strict=True) if rows else [()] * table.num_columns
+    return [
+        min(max([len(name) + 3, *(len(text or "") + 1 for text in texts)]), _WIDEST)
+        for name, texts in zip(table.column_names, columns, strict=True)
+    ]
+
+
 class _Cells:
     """Makes cells of values, and counts the texts that were too long."""
 
     def __init__(self, sheet: Any, options: ExportOptions) -> None:
         from openpyxl import LXML
         from openpyxl.cell import WriteOnlyCell
+        from openpyxl.styles import Font
 
+        self._bold = Font(bold=True)
         self._make = WriteOnlyCell
         self._sheet = sheet
         self._options = options
@@ -142,18 +162,36 @@ class _Cells:
             return value
         if isinstance(value, int):
             # A sheet's numbers are doubles: larger integers become text.
-            return value if abs(value) <= 2**53 else self._string(str(value))
+            return self._integer(value) if abs(value) <= 2**53 else self._string(str(value))
         if isinstance(value, float):
             return self._number(value) if math.isfinite(value) else self._string(str(value))
         if isinstance(value, datetime):
-            return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+            return self._date(value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value)
         if isinstance(value, str):
             return self._string(value)
         return self._string(json_text(value, self._options))
 
+    def head(self, name: str) -> Any:
+        """The cell of a column's name."""
+        cell = self._string(name)
+        cell.font = self._bold
+        return cell
+
+    def _integer(self, value: int) -> Any:
+        cell = self._make(self._sheet, value)
+        cell.number_format = "#,##0"
+        return cell
+
+    def _date(self, value: datetime) -> Any:
+        cell = self._make(self._sheet, value)
+        cell.number_format = "yyyy-mm-dd hh:mm:ss"
+        return cell
+
     def _number(self, value: float) -> Any:
         cell = self._make(self._sheet, 0.0)
         cell._value = repr(value)  # openpyxl would print 16 digits; some doubles need 17
+        if 0.001 <= abs(value) < 1e9 and len(cell._value) > _LONG:  # shorter numbers show as they are
+            cell.number_format = "0.######"
         return cell
 
     def _string(self, text: str) -> Any:

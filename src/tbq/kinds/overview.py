@@ -99,7 +99,9 @@ def _tags(reader: Reader, run: Names, tag: Names, reading: Reading) -> pa.Table:
     chosen = Selection.of(tag)
     if chosen.everything:
         return table
-    return having(table, "tag", chosen.require(names_in(table["tag"]), where=reader.path))
+    return having(
+        table, "tag", chosen.require(names_in(table["tag"]), where=reader.path, others=lambda: reader.names)
+    )
 
 
 def _tags_of(part: Sequence[Run], result: Result) -> pa.Table:

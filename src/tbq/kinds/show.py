@@ -43,7 +43,7 @@ def _kind(reader: Reader, tag: str, run: str | None) -> str:
     kinds: dict[str, set[str]] = {}
     for name, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
         kinds.setdefault(name, set()).add(kind)
-    names = Selection.of(tag).require(list(kinds), where=reader.path)
+    names = Selection.of(tag).require(list(kinds), where=reader.path, others=lambda: reader.names)
     if len(names) > 1:
         raise several("tag", names)
     return next(kind for kind in _ORDER if kind in kinds[names[0]])

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from tbq.arguments import choices, keywords
 from tbq.decode.options import READING
 from tbq.errors import UsageError
-from tbq.select import Names, Selection, Steps, several
+from tbq.select import Names, Steps, several
 from tbq.summary.per_run import hyperparameters
 from tbq.summary.statistics import STATS, statistics
 from tbq.table.scalars import scalars as read_scalars
@@ -60,7 +60,7 @@ def compare(
 
 
 def _single(reader: Reader, name: str) -> str:
-    names = Selection.of(name, "run").require(reader.names, where=reader.path)
+    names = [run.name for run in reader.choose(name)]
     if len(names) > 1:
         raise several("run", names)
     return names[0]

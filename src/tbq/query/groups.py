@@ -14,7 +14,7 @@ from tbq.kinds.hparams import HPARAM
 from tbq.numbers import number
 from tbq.query.re2 import as_re2
 from tbq.select import Selection, closest
-from tbq.text import natural
+from tbq.text import natural, some
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
@@ -143,11 +143,7 @@ def _check_hparam(
             )
         raise SelectionError(f"no run has the hyperparameter {name!r}{tip}", hint=hint)
     if without and not quiet:
-        warn(f"{len(without):,} of {len(runs):,} runs have no hyperparameter {name}: {_first_three(without)}")
-
-
-def _first_three(runs: Sequence[str]) -> str:
-    return ", ".join(runs[:3]) + (f" and {len(runs) - 3:,} more" if len(runs) > 3 else "")
+        warn(f"{len(without):,} of {len(runs):,} runs have no hyperparameter {name}: {some(without)}")
 
 
 def is_number(value: Any) -> bool:
@@ -206,7 +202,7 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str], *, foreign: bool = 
         )
     without_group = [run for run in runs if run not in groups]
     if without_group and not foreign:
-        warn(f"{len(without_group):,} of {len(runs):,} runs have no group: {_first_three(without_group)}")
+        warn(f"{len(without_group):,} of {len(runs):,} runs have no group: {some(without_group)}")
     return groups
 
 

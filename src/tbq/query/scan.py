@@ -68,7 +68,7 @@ def scan(
         None if needed is None else tuple(sorted(needed)),
         extra,
     )
-    tables = in_groups(reader, question, Scanning(**selected))  # type: ignore[misc]
+    tables = in_groups(reader, question, Scanning(**selected, told=reader.told))  # type: ignore[misc]
     names = question.schema.names if columns is None else list(columns)
     batches = _batches(tables, reader, tags, seen, names, where)
     return pa.RecordBatchReader.from_batches(
@@ -113,7 +113,7 @@ def _batches(
             table = having(table, "tag", tags.resolve(seen).names)
         yield from (table if where is None else _passing(table, where)).select(columns).to_batches()
     if not tags.everything:
-        tags.require(seen, where=reader.path)
+        tags.require(seen, where=reader.path, others=lambda: reader.names)
 
 
 def _passing(table: pa.Table, where: pc.Expression) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,14 +76,14 @@ def sql(
         if on_scan is not None:
             on_scan(scan)
 
-    scanning = Scanning(**reading, later=True, on_scan=note)
+    scanning = Scanning(**reading, later=True, on_scan=note, told=reader.told)
     memory = None if limits is None else limits.memory
     connection = connect(unsafe, memory)
     if limits is not None:
         limits.on_connect(connection)
     prepared = Prepared(query, {}, frozenset())
     tokens: list[Word] = []
-    twins: dict[str, str] = {}
+    layouts = Layouts()
     try:
         tokens = words(query)
         scanning.limited = _limited(tokens)
@@ -93,7 +94,7 @@ def sql(
             connection = alone(connection, prepared.text, memory)
             if limits is not None:
                 limits.on_connect(connection)
-        twins = _register(connection, reader, scanning, prepared, tokens, limits)
+        _register(connection, reader, scanning, prepared, tokens, limits, layouts)
         if not unsafe:
             connection.execute(BEGIN)
         arrow = _run(
@@ -103,7 +104,7 @@ def sql(
         if isinstance(scanning.failure, TbqError):
             raise scanning.failure from None
         located = _located(error, connection, prepared.text, parameters, unsafe)
-        raise _explained(located, reader, tokens, prepared, twins) from None
+        raise _explained(located, reader, tokens, prepared, layouts) from None
     finally:
         connection.close()
     scanning.tell()
@@ -112,6 +113,14 @@ def sql(
     texts = [*strings(tokens), *(value for value in parameters.values() if isinstance(value, str))]
     _warn_of_nothing(scans, reader, texts)
     return Table(_plain(arrow), "query", logdir=reader.path, began=reader.began)
+
+
+@dataclass
+class Layouts:
+    """The columns of `wide` and `summary`; `twins` were renamed because case does not count in SQL."""
+
+    twins: dict[str, str] = dataclasses.field(default_factory=dict)
+    columns: list[str] = dataclasses.field(default_factory=list)
 
 
 def _check_parameters(
@@ -139,11 +148,9 @@ def _register(
     prepared: Prepared,
     tokens: Sequence[Word],
     limits: Limits | None,
-) -> dict[str, str]:
-    """Register the tables that the query names; all tables if it names none, such as `show tables`.
-
-    Returns the columns of `wide` and `summary` that were renamed because case does not count in SQL.
-    """
+    layouts: Layouts,
+) -> None:
+    """Register the tables that the query names; all tables if it names none, such as `show tables`."""
     named = _tables(tokens)
     # A query without table names may list the tables, which needs no rows; unless a string names tables.
     listing = not named and not any(word.name in _BY_TEXT for word in tokens)
@@ -164,11 +171,10 @@ def _register(
     if tokens[0].name == "show":  # names are enough; columns would require a read
         for kind in DERIVED:
             connection.register(kind, pa.table({"run": pa.array([], pa.string())}))
-        return {}
-    twins: dict[str, str] = {}
+        return
     if "wide" in named:
         scalars = LogDataset(reader, "scalars", scanning).to_table()
-        twins |= _register_layout(connection, "wide", Table(scalars).wide().to_arrow())
+        _register_layout(connection, "wide", Table(scalars).wide().to_arrow(), layouts)
     if "summary" in named:
         table = summary(
             reader,
@@ -178,8 +184,7 @@ def _register(
             threads=scanning.threads,
             on_error=scanning.on_error,
         )
-        twins |= _register_layout(connection, "summary", table.to_arrow())
-    return twins
+        _register_layout(connection, "summary", table.to_arrow(), layouts)
 
 
 def _with_paths(table: pa.Table, shown: Callable[[str], str]) -> pa.Table:
@@ -191,13 +196,16 @@ def _with_paths(table: pa.Table, shown: Callable[[str], str]) -> pa.Table:
     return table
 
 
-def _register_layout(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> dict[str, str]:
+def _register_layout(
+    connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table, layouts: Layouts
+) -> None:
     names = ignoring_case(table.column_names, name)
     connection.register(name, table.rename_columns(names))
     changes = renamed(table.column_names, names)
     if changes:
         warn(f"{say_renamed(changes, f'{name}: SQL')}; the table scalars has every tag unchanged")
-    return changes
+    layouts.twins |= changes
+    layouts.columns += names
 
 
 def _limited(tokens: Sequence[Word]) -> bool:
@@ -270,13 +278,14 @@ def _located(
 
 
 def _explained(
-    error: Exception, reader: Reader, tokens: Sequence[Word], prepared: Prepared, twins: Mapping[str, str]
+    error: Exception, reader: Reader, tokens: Sequence[Word], prepared: Prepared, layouts: Layouts
 ) -> QueryError:
     def columns() -> list[str]:
         kinds = [kind for kind in _tables(tokens) if kind not in DERIVED]
-        return list(dict.fromkeys(name for kind in kinds for name in [*schema(kind).names, *prepared.extra]))
+        names = [name for kind in kinds for name in [*schema(kind).names, *prepared.extra]]
+        return list(dict.fromkeys([*names, *layouts.columns]))
 
-    return explain(error, columns, TABLES, lambda: _known_tags(reader), twins)
+    return explain(error, columns, TABLES, lambda: _known_tags(reader), layouts.twins, prepared.text)
 
 
 def _known_tags(reader: Reader) -> list[str]:

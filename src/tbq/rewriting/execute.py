@@ -12,7 +12,7 @@ from tbq import decode as _decode
 from tbq.decode import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError, warn
 from tbq.export.target import unwritable
-from tbq.problems import Problem
+from tbq.problems import Problem, notices
 from tbq.rewriting import plan
 from tbq.rewriting.report import Report, RunReport
 from tbq.rewriting.target import LEFT, UnfinishedTarget, check, scratch
@@ -59,7 +59,7 @@ def execute(
         raise SourceError(
             "no event files here",
             path=", ".join(map(shown_path, discovered.paths)),
-            hint="`tbq doctor` looks for them nearby",
+            hint="`tbq ls` and `tbq doctor` look for them nearby",
         )
     if discovered.problems and not options.repair:
         first = discovered.problems[0]
@@ -72,8 +72,8 @@ def execute(
     if options.flatten_hparams:
         folded, notes = plan.folds(discovered.runs, _survey(discovered.runs, unpacked, threads))
     runs = plan.group(discovered.runs, options, folded)
-    for copy in (copy for run in runs for copy in run.copies):
-        warn(str(copy.problem()))
+    for line in notices(copy.problem() for run in runs for copy in run.copies):
+        warn(line)
     survey = _survey(runs, unpacked, threads)
     reports = survey.files
     packed = _problems.of_unpacking(unpacked.failures, reports, runs)

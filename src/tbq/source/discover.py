@@ -15,6 +15,7 @@ from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
 from tbq.source.copies import Copy, without_copies
+from tbq.source.nearby import hint_for
 from tbq.source.urls import (
     LAKE,
     common_parts,
@@ -38,6 +39,7 @@ _NAMED = re.compile(r"([^:/\\]+):(.+)", re.DOTALL)
 #: The range of all bytes of a file.
 WHOLE = (0, 2**64 - 1)
 
+_LFS = b"version https://git-lfs"  # the start of a pointer, which the reader reports as such
 _WHO = "check the permissions of the path and of the directories above it: ls -ld"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -150,6 +152,28 @@ def refuse_remote_lakes(found: Found, want: str) -> None:
         raise _lake_error(url, want, about or b"")
 
 
+def refuse_other_files(found: Found) -> None:
+    """Raise if one of the paths is a file that is not an event file, by its name and its content.
+
+    A file without content may become one. The reader reports files that it cannot open, and Git-LFS pointers.
+    """
+    for path in found.paths:
+        if is_remote(path) or is_event_file(os.path.basename(path)) or not os.path.isfile(path):
+            continue
+        from tbq._core import RecordFile, is_compressed
+
+        raw = os.fsencode(path)
+        try:
+            with open(path, "rb") as file:
+                is_known = file.read(len(_LFS)) in (b"", _LFS) or is_compressed(raw)
+            if is_known or RecordFile(raw).records(1):
+                continue
+        except OSError:
+            continue
+        hint = hint_for(path) or "name a directory with event files, or an event file"
+        raise SourceError("is not an event file: it holds no record", path=path, hint=hint, code="not_events")
+
+
 def discover(source: Source, remote: Remote | None = None) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
     return find(sources(source), remote=remote)
@@ -176,7 +200,7 @@ def find(
     absent: list[str] = []
     for alias, item in items:
         try:
-            roots += [(alias or name, path) for name, path in _expand(item, remote)]
+            roots += [(alias or name, path) for name, path in _expand(item, remote, watched is None)]
         except SourceError as nothing:
             if watched is None or nothing.code in ("remote", "denied", "cache"):
                 raise
@@ -299,8 +323,11 @@ def absolute(name: str | None, item: str) -> tuple[str | None, str]:
     return name, os.path.abspath(path) if path else path
 
 
-def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, str]]:
-    """A path, a glob or a `name:path` pair as (name, path). A path that exists is taken literally."""
+def _expand(item: str, remote: Remote | None = None, searching: bool = True) -> list[tuple[str | None, str]]:
+    """A path, a glob or a `name:path` pair as (name, path). A path that exists is taken literally.
+
+    `searching`: the error for a path that does not exist says what is near it.
+    """
     if not item:
         raise UsageError("got an empty path", hint="give a directory with event files, e.g. runs")
     if remote is not None and is_remote(item):
@@ -313,7 +340,7 @@ def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, s
     refuse_remote(item)
     named = _NAMED.fullmatch(item)
     if named and not _is_drive(item):
-        return [(named[1], path) for _, path in _expand(named[2], remote)]
+        return [(named[1], path) for _, path in _expand(named[2], remote, searching)]
     if glob.has_magic(item):
         matches = sorted(glob.glob(item, recursive=True))
         chosen = [path for path in matches if os.path.isdir(path) or is_event_file(os.path.basename(path))]
@@ -327,7 +354,7 @@ def _expand(item: str, remote: Remote | None = None) -> list[tuple[str | None, s
     except OSError as failure:  # a directory above it denies access
         reason = (failure.strerror or str(failure)).lower()
         raise SourceError(f"cannot be accessed: {reason}", path=item, hint=_WHO, code="unreadable") from None
-    raise SourceError("no such file or directory", path=item, hint=_nearby(item))
+    raise SourceError("no such file or directory", path=item, hint=hint_for(item) if searching else None)
 
 
 def _is_drive(item: str) -> bool:
@@ -336,22 +363,6 @@ def _is_drive(item: str) -> bool:
         return False
     # On other systems `a:/data/runs` names a run, if /data/runs exists.
     return os.name == "nt" or item[2] == "\\" or not (os.path.lexists(item[2:]) or glob.glob(item[2:]))
-
-
-def _nearby(path: str) -> str | None:
-    import difflib
-
-    parent = Path(path).parent
-    if not parent.is_dir():
-        while not parent.is_dir() and parent != parent.parent:
-            parent = parent.parent
-        return f"the nearest directory that exists is {shown_path(parent.absolute())}"
-    try:
-        siblings = [other.name for other in parent.iterdir()]
-    except OSError:
-        return None
-    close = difflib.get_close_matches(Path(path).name, siblings, n=3)
-    return f"closest: {', '.join(shown_path(parent / name) for name in close)}" if close else None
 
 
 def _common(paths: list[str], absent: Sequence[str] = (), remote: Remote | None = None) -> str:

@@ -58,11 +58,13 @@ class _Wanted:
     unnamed: bool  # whether to include texts and images that the user did not name
 
     @classmethod
-    def of(cls, tags: Selection, required: Sequence[str], media: bool, digest: Digest, where: str) -> _Wanted:
+    def of(
+        cls, tags: Selection, required: Sequence[str], media: bool, digest: Digest, reader: Reader
+    ) -> _Wanted:
         named = frozenset(required if tags.everything else tags.items or ())
         kinds = digest.kinds() if named or not tags.everything else {}
         if not tags.everything:
-            tags.require(kinds, where=where)
+            tags.require(kinds, where=reader.path, others=lambda: reader.names)
         order = None if tags.everything else tags.columns(kinds)
         read = {"texts", "images"} if media else set()
         for tag in kinds:
@@ -122,7 +124,7 @@ def summary(
     every = dict.fromkeys([*chosen, *(stat for way in ways.values() for stat in (way, f"{way}_step"))])
     between = None if steps is None else _steps(steps)
     digest = Digest.read(reader, runs, list(every), between, _MOST_DRAWN, reading)
-    wanted = _Wanted.of(Selection.of(tag), required, media, digest, reader.path)
+    wanted = _Wanted.of(Selection.of(tag), required, media, digest, reader)
     wanted.refuse_others(reader.path)
     media_values = _locate(reader, run, wanted.media, reading)
     rows = [each.name for each in runs]

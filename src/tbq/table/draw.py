@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from tbq.columns.times import is_wall_time, timestamps
 from tbq.export.cells import cell_rows, is_numeric
 from tbq.export.html import table_html
+from tbq.export.options import ExportOptions
 from tbq.text import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Excerpt:
         return cls(_readable(pa.concat_tables(parts)), rows - tail)
 
 
-def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, int]:
+def console_table(table: pa.Table, rows: int, width: int, digits: int | None = None) -> tuple[RichTable, int]:
     """The table for a rich console with as many columns as fit, and the number of omitted columns."""
     from rich import box
     from rich.cells import cell_len
@@ -53,11 +54,7 @@ def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, in
     from rich.text import Text
 
     shown = Excerpt.of(table, rows)
-    floating = [pa.types.is_floating(field.type) for field in shown.table.schema]
-    cells = [
-        [_number(cell) if number else _cell(cell) for cell, number in zip(row, floating, strict=True)]
-        for row in cell_rows(shown.table)
-    ]
+    cells = [[_cell(cell) for cell in row] for row in cell_rows(shown.table, ExportOptions(digits=digits))]
     heads = [_cell(name) for name in shown.table.column_names]
     numeric = [is_numeric(field.type) for field in shown.table.schema]
     wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
@@ -90,9 +87,11 @@ def text(table: pa.Table, kind: str, width: int = 100) -> str:
     return "\n".join([*(line for line in lines if line), caption(table, kind, omitted)])
 
 
-def print_table(table: pa.Table, kind: str, console: Console, words: Console) -> None:
+def print_table(
+    table: pa.Table, kind: str, console: Console, words: Console, digits: int | None = None
+) -> None:
     """Draw a table on a terminal; `words`, the console of stderr, gets the caption with what does not fit."""
-    drawn, omitted = console_table(table, TERMINAL_ROWS, console.width)
+    drawn, omitted = console_table(table, TERMINAL_ROWS, console.width, digits)
     console.print(drawn)
     words.print(caption(table, kind, omitted), style="dim", highlight=False, markup=False)
 
@@ -145,18 +144,6 @@ def _readable(table: pa.Table) -> pa.Table:
             seconds = pc.floor_temporal(dates, unit="second").cast(pa.timestamp("s"))
             table = table.set_column(i, field.name, pc.strftime(seconds, format="%Y-%m-%d %H:%M:%S"))
     return table
-
-
-def _number(text: str | None) -> str:
-    """A float32 in full; the long tail of a float64, such as a mean, is cut to seven digits.
-
-    >>> _number("0.82370764"), _number("0.1943519189953804"), _number("1767609000.0")
-    ('0.82370764', '0.1943519', '1767609000.0')
-    """
-    if not text or text.endswith(".0"):
-        return text or ""
-    digits = sum(letter.isdigit() for letter in text.partition("e")[0].lstrip("-0."))
-    return text if digits <= 9 else f"{float(text):.7g}"
 
 
 def _cell(text: str | None) -> str:

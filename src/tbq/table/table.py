@@ -264,7 +264,7 @@ class Table:
         """Write a file in the format of its extension, or one per run if the path has `{run}`; returns the paths.
 
         Options as in `tbq.export.write`: `format`, `force`, `time`, `csv_safe`, `json_nan`, `columns`, `drop_bytes`,
-        `storage`.
+        `digits`, `storage`.
 
         >>> log.scalars("lr", run="lr=0.1").write("{run}.csv", columns="step,value")
         ['lr=0.1_seed=0.csv', 'lr=0.1_seed=1.csv']

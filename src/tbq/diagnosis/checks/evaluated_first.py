@@ -20,8 +20,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tbq.diagnosis.finding import Finding, Rule
-from tbq.diagnosis.survey import Survey, some
+from tbq.diagnosis.survey import Survey
 from tbq.roles import is_evaluation, is_metric, is_training
+from tbq.text import some
 
 if TYPE_CHECKING:
     from tbq.diagnosis.survey import Array

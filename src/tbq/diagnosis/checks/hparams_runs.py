@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.sub_runs import of_add_hparams
-from tbq.diagnosis.survey import Survey, some
+from tbq.diagnosis.survey import Survey
+from tbq.text import some
 
 RULE = Rule("TBQ604", "hparams-runs", "info")
 

@@ -14,7 +14,8 @@ What to do
 from __future__ import annotations
 
 from tbq.diagnosis.finding import Findings, Rule
-from tbq.diagnosis.survey import MEDIA, Survey, some
+from tbq.diagnosis.survey import MEDIA, Survey
+from tbq.text import some
 
 RULE = Rule("TBQ605", "media", "info")
 

@@ -15,8 +15,8 @@ What to do
 from __future__ import annotations
 
 from tbq.diagnosis.finding import Findings, Rule
-from tbq.diagnosis.survey import Survey, some
-from tbq.text import shell_word
+from tbq.diagnosis.survey import Survey
+from tbq.text import shell_word, some
 
 RULE = Rule("TBQ601", "run-names", "warning")
 

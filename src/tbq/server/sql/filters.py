@@ -154,16 +154,12 @@ def _explained(text: str, log: LiveLog, table: pa.Table, where: str) -> QueryErr
     known = [name for name in table.column_names if not name.startswith("#")]
     with log.lock:
         tags = list(log.index.tags)
-    error = explain(Exception(text), lambda: known, [], list)
+    error = explain(Exception(text), lambda: [*known, *tags], [], list, query=where)
     if "LINE 2" in error.message:  # a position in the query around the filter, which the user did not write
         error = QueryError(error.message.partition("\n\n")[0], hint=error.hint)
-    missing = [word.strip('"') for word in text.split('"')[1:2]]
-    near = closest(missing[0], [*known, *tags]) if missing else []
-    if near:
-        listed = " or ".join(name if name.isidentifier() else f'"{name}"' for name in near)
-        return QueryError(error.message, hint=f"did you mean {listed}?")
-    hint = 'e.g. hparam.lr > 0.01 and "val/loss" < 0.3; statistics are "val/loss.min"'
-    return QueryError(error.message, hint=hint if "loss" not in where else error.hint or hint)
+    hint = error.hint if error.hint and not error.hint.startswith("columns: ") else None
+    example = 'e.g. hparam.lr > 0.01 and "val/loss" < 0.3; statistics are "val/loss.min"'
+    return QueryError(error.message, hint=hint or (example if "loss" not in where else error.hint or example))
 
 
 def summary_csv(log: LiveLog, params: Params) -> Answer:

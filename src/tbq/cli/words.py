@@ -1,0 +1,64 @@
+"""The words for a wrong command line: what is wrong, the option or choice that was meant, and where to read on."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+import click
+
+_CHOICE = re.compile(r"'(.*)' is not one of ", re.DOTALL)
+
+
+def words_of(wrong: click.ClickException) -> str:
+    """The message of a wrong command line, in the form of all errors."""
+    context: click.Context | None = getattr(wrong, "ctx", None)
+    help_of = f"\n  see: {context.command_path} --help" if context is not None else ""
+    message = (_option(wrong, context) or _choice(wrong) or wrong.format_message()).rstrip(".")
+    return f"{message[:1].lower()}{message[1:]}{help_of}"
+
+
+def alike(name: str, known: Iterable[str]) -> list[str]:
+    """The names that `name` may have been meant as, best first.
+
+    A plural, a singular or a beginning of a name comes alone; other similar names come together.
+
+    >>> alike("--tags", ["--tag", "--storage", "--threads"]), alike("image", ["images", "tags"])
+    (['--tag'], ['images'])
+    >>> alike("--thread", ["--tag", "--threads"]), alike("xyz", ["abc"])
+    (['--threads'], [])
+    """
+    known = list(known)
+    low = name.lower()
+    same = [other for other in known if other.lower().removesuffix("s") == low.removesuffix("s")]
+    if same:
+        return same[:1]
+    begun = [other for other in known if len(low.strip("-")) > 2 and other.lower().startswith(low)]
+    return begun[:1] if len(begun) == 1 else difflib.get_close_matches(low, known, n=3, cutoff=0.7)
+
+
+def _option(wrong: click.ClickException, context: click.Context | None) -> str | None:
+    if not isinstance(wrong, click.NoSuchOption):
+        return None
+    options = (
+        []
+        if context is None
+        else [opt for param in context.command.get_params(context) for opt in param.opts]
+    )
+    close = alike(wrong.option_name, [name for name in options if name.startswith("--")])
+    tip = f". Did you mean {' or '.join(close)}?" if close else ""
+    return f"no such option '{wrong.option_name}'{tip}"
+
+
+def _choice(wrong: click.ClickException) -> str | None:
+    param = getattr(wrong, "param", None)
+    if not isinstance(wrong, click.BadParameter) or param is None or not isinstance(param.type, click.Choice):
+        return None
+    got = _CHOICE.match(wrong.message)
+    if got is None:
+        return None
+    choices = [str(choice) for choice in param.type.choices]
+    near = alike(got[1], choices)
+    first = f"did you mean {' or '.join(near)}? Want" if near else "want"
+    return f"{param.opts[0]} {got[1]}: {first} one of {', '.join(choices)}"

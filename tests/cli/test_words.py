@@ -1,0 +1,182 @@
+"""The words of commands for a person who mistypes: help, suggestions, and what to do next."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import eventfile as ef
+import pytest
+
+from tbq import errors
+from tbq.cli import COMMANDS
+from tbq.cli.options import RARE
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_tbq_alone_is_its_help(tbq: Run) -> None:
+    alone = tbq()
+    assert alone.returncode == 0 and alone.stdout == tbq("--help").stdout == tbq("help").stdout
+    assert "Commands:" in alone.stdout and not alone.stderr
+
+
+def test_help_of_a_command(tbq: Run) -> None:
+    for name in ("ls", "sql"):
+        done = tbq("help", name)
+        assert done.returncode == 0 and done.stdout == tbq(name, "--help").stdout
+    done = tbq("help", "summry")
+    assert done.returncode == 2 and "no command 'summry'. Did you mean 'summary'?" in done.stderr
+
+
+def test_version_has_a_short_option(tbq: Run) -> None:
+    assert tbq("-V").stdout == tbq("--version").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["export", "runs", "--tags", "x"], "no such option '--tags'. Did you mean --tag?\n"),
+        (["export", "runs", "--runs", "x"], "no such option '--runs'. Did you mean --run?\n"),
+        (["export", "runs", "--columnz", "x"], "no such option '--columnz'. Did you mean --columns?\n"),
+        (["ls", "runs", "--quux"], "no such option '--quux'\n"),
+        (["export", "runs", "--kind", "image"], "--kind image: did you mean images? Want one of all, "),
+        (["export", "runs", "--kind", "scalar"], "--kind scalar: did you mean scalars? Want one of all, "),
+        (["export", "runs", "--restarts", "resumed"], "--restarts resumed: did you mean resume? Want one of"),
+        (["export", "runs", "--layout", "x"], "--layout x: want one of long, wide, summary\n"),
+    ],
+)
+def test_what_was_meant(tbq: Run, tmp_path: Path, args: list[str], says: str) -> None:
+    done = tbq(*args, cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith(f"tbq: {says}"), done.stderr
+
+
+def _log(folder: Path, *events: bytes) -> None:
+    folder.mkdir(parents=True)
+    (folder / "events.out.tfevents.1").write_bytes(ef.event_file([ef.version(), *events]))
+
+
+def test_a_missing_path_names_what_is_near(tbq: Run, tmp_path: Path) -> None:
+    _log(tmp_path / "runs" / "exp1", ef.scalar("loss", 1, 0.5))
+    _log(tmp_path / "other" / "deep" / "exp2", ef.scalar("loss", 1, 0.5))
+    (tmp_path / "empty").mkdir()
+
+    def said(path: str) -> str:
+        done = tbq("ls", path, cwd=tmp_path)
+        assert done.returncode == 1
+        return done.stderr
+
+    assert "closest: runs\n" in said("rums")
+    assert "closest: runs/exp1\n" in said("rums/exp1")
+    assert "there are event files below runs, other\n" in said("typo/logs")
+    assert "there are event files below runs, other\n" in said("empty")
+    assert "closest: runs/exp1\n" in said("runs/exp")
+
+
+def test_a_file_without_records_is_not_a_run(tbq: Run, tmp_path: Path) -> None:
+    _log(tmp_path / "runs", ef.scalar("loss", 1, 0.5))
+    for name, content in {
+        "notes.txt": b"x\n",
+        "long.txt": b"some notes\n" * 1000,
+        "a.png": b"\x89PNG" * 9,
+    }.items():
+        (tmp_path / name).write_bytes(content)
+        for command in ("ls", "export"):
+            done = tbq(command, name, cwd=tmp_path)
+            assert done.returncode == 1 and f"{name}: is not an event file" in done.stderr, done.stderr
+            assert "there are event files below runs" in done.stderr and not done.stdout
+        assert tbq("ls", "runs", name, cwd=tmp_path).returncode == 1
+    renamed = tmp_path / "renamed.bin"
+    (tmp_path / "runs" / "events.out.tfevents.1").rename(renamed)
+    assert tbq("ls", renamed).returncode == 0
+    renamed.write_bytes(b"damage" * 9 + renamed.read_bytes())
+    assert tbq("ls", renamed).returncode == 0  # there are records after the damage
+
+
+def test_one_file_per_run_names_the_runs_without_rows(tbq: Run, tmp_path: Path) -> None:
+    _log(tmp_path / "runs" / "a", ef.scalar("loss", 1, 0.5))
+    for name in ("b", "c"):
+        _log(tmp_path / "runs" / name, ef.scalar("acc", 1, 0.5))
+    options = ["--tag", "loss", "-o", tmp_path / "{run}.csv", "--force"]
+    done = tbq("export", tmp_path / "runs", *options)
+    assert "2 of 3 runs have no scalars here, so no file: b, c" in done.stderr and done.returncode == 0
+    done = tbq("export", tmp_path / "runs", *options, "--run", "a", "--restarts", "split")
+    assert not done.stderr.strip() or "no file" not in done.stderr
+
+
+def test_strict_says_what_to_do_next(tbq: Run, tmp_path: Path) -> None:
+    _log(tmp_path / "runs", ef.scalar("loss", 1, 0.5), ef.scalar("loss", 2, 0.5))
+    path = tmp_path / "runs" / "events.out.tfevents.1"
+    content = bytearray(path.read_bytes())
+    content[-6] ^= 255
+    path.write_bytes(content + ef.event_file([ef.scalar("loss", 3, 0.5)]))
+    done = tbq("export", tmp_path / "runs", "--strict")
+    assert done.returncode == 1 and "omit --strict" in done.stderr and "tbq doctor" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("origin", "command"),
+    [
+        (None, "pip install 'tbq[plot]'"),
+        ({"url": "file:///no/such/clone", "dir_info": {}}, "pip install '/no/such/clone[plot]'"),
+        ({"url": "file:///a%20b", "dir_info": {"editable": True}}, "pip install -e '/a b[plot]'"),
+        (
+            {"url": "https://a.example/tbq", "vcs_info": {"vcs": "git", "commit_id": "abc"}},
+            "pip install 'tbq[plot] @ git+https://a.example/tbq@abc'",
+        ),
+        (
+            {"url": "file:///w/tbq-1-py3.whl", "archive_info": {}},
+            "pip install 'tbq[plot] @ file:///w/tbq-1-py3.whl'",
+        ),
+    ],
+)
+def test_an_extra_comes_from_where_tbq_came(
+    monkeypatch: pytest.MonkeyPatch, origin: object, command: str
+) -> None:
+    class Installed:
+        @staticmethod
+        def read_text(name: str) -> str | None:
+            return json.dumps(origin) if origin is not None and name == "direct_url.json" else None
+
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _name: Installed)
+    assert errors.install_command("plot") == command
+    assert errors.missing("matplotlib", needed_for="a file", extra="plot").hint == command
+
+
+def test_an_extra_in_the_clone_is_a_dot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Installed:
+        @staticmethod
+        def read_text(_name: str) -> str:
+            return json.dumps({"url": tmp_path.as_uri(), "dir_info": {}})
+
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _name: Installed)
+    monkeypatch.chdir(tmp_path)
+    assert errors.install_command("plot") == "pip install '.[plot]'"
+
+
+_RARE = (
+    "--max-unpacked",
+    "--storage",
+    "--cache",
+    "--threads",
+    "--strict",
+    "--merge-runs",
+    "--json-nan",
+    "--csv-safe",
+)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_lists_rarely_needed_options_last(name: str) -> None:
+    from click.testing import CliRunner
+
+    from tbq.cli.app import app
+
+    text = CliRunner().invoke(app, [name, "--help"]).output
+    usual, _, rare = text.partition(f"\n{RARE}:\n")
+    named = [option for option in _RARE if f"  {option}" in text]
+    assert [option for option in named if f"  {option}" in rare] == named, usual
+    assert bool(rare) == bool(named)
+    assert "-h, --help" in usual and "Usage: " in usual
