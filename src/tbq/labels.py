@@ -5,6 +5,7 @@ The page has the same rule in labels.js; tests/fixtures/rules/labels.json tests 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -36,6 +37,11 @@ def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], 
     >>> labels(["lr0.1_bs128_s4", "lr0.01_bs128_s4", "lr0.1_bs16_s4"], 8)
     ['lr0.1…28', 'lr0.0…28', 'lr0.1…16']
     """
+    return list(_labels(tuple(names), room, size))
+
+
+@functools.lru_cache(maxsize=16)  # a screen asks for the same labels again and again
+def _labels(names: tuple[str, ...], room: int | None, size: Callable[[str], int]) -> list[str]:
     distinct = list(dict.fromkeys(names))
     short = _without_shared(distinct)
     if room is not None:

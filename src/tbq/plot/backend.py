@@ -71,6 +71,12 @@ def _picture() -> Any:
         _tbq_settings: dict[str, Any]
 
         def draw(self, renderer: Any) -> None:
+            # The layout begins where the last one ended: without a common start, a second file would differ.
+            if self.get_constrained_layout():
+                for ax in self.axes:
+                    place = ax.get_subplotspec()
+                    if place is not None:
+                        ax._set_position(place.get_position(self))  # type: ignore[attr-defined]
             with styled(self._tbq_settings):
                 super().draw(renderer)
 

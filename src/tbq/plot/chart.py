@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from tbq.labels import labels
 from tbq.numbers import compact, number
 from tbq.plot import ticks
 from tbq.plot.canvas import UNOWNED, Canvas, rows_of
-from tbq.plot.cells import Line, Span, clipped, filled, width
+from tbq.plot.cells import Line, Span, cell_len, clipped, filled, width
 from tbq.plot.colours import RED
 from tbq.plot.ranges import usual_range
 from tbq.table.pixels import Columns as Columns
 from tbq.table.pixels import grid
 from tbq.table.sparks import BROKEN as BROKEN
+from tbq.text import printable
 
 if TYPE_CHECKING:
     from tbq.plot.canvas import Floats
 
 Axis = Literal["step", "relative", "wall", "value"]
 _FEWEST = 12  # the least width of a plot in cells, if the terminal is wide enough
+_LONGEST = 24  # cells of a name in the legend
 _NOISE = 4e-7  # relative difference below which 32-bit numbers count as equal
 
 
@@ -61,6 +64,7 @@ class Chart:
     limits: tuple[float, float] | None = None  # of the y axis
     span: tuple[float, float] | None = None  # of the values to show, instead of the usual range of the curves
     marked: bool = True  # marks where curves leave the range
+    full: bool = False  # the range covers outliers too
 
     def lines(self, width: int, height: int) -> list[Line]:
         """The chart in exactly `width` × `height` cells; the columns must be those of `plot_width(width)`."""
@@ -121,7 +125,11 @@ class Chart:
 
     def _usual(self) -> tuple[float, float]:
         curves = [_points(columns) for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
-        return usual_range(curves, self.log) or (math.nan, math.nan)
+        if not self.full:
+            return usual_range(curves, self.log) or (math.nan, math.nan)
+        every = np.concatenate([*curves, np.zeros(0)])
+        every = every[np.isfinite(every) & ((every > 0) | (not self.log))]
+        return (float(every.min()), float(every.max())) if len(every) else (math.nan, math.nan)
 
     def leaving(self) -> list[tuple[Curve, bool, float, int]]:
         """The curves that leave the range, each with whether above it, its farthest value, and its first column there."""
@@ -282,6 +290,7 @@ class Chart:
         """The names of curves with their last values, strong curves first, as many as fit."""
         line: Line = []
         order = sorted(range(len(self.curves)), key=lambda i: not self.curves[i].strong)
+        names = labels([printable(curve.name) for curve in self.curves], _LONGEST, cell_len)
         shown = 0
         for i in order:
             curve = self.curves[i]
@@ -290,8 +299,8 @@ class Chart:
             more = f" +{remaining}" if remaining else ""
             key = f"{curve.letter or '━'} "
             space = room - width(line) - len(key) - len(value) - len(more) - bool(line) * 2
-            name = clipped(curve.name, space if not line else min(space, 24))
-            if space < min(6, len(curve.name)):
+            name = clipped(names[i], space)
+            if space < min(6, len(names[i])):
                 break
             line += [Span("  ")] * bool(line)
             line += [Span(key, curve.colour, bold=True), Span(name, bold=curve.strong), Span(value, dim=True)]

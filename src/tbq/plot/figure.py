@@ -56,9 +56,9 @@ def draw(chart: ScalarPanels, ax: Axes | None = None, vectors: bool = False) -> 
     style = fonts_for(map(name_text, texts), settings(options))
     letters = style["legend.fontsize"]
     width, height = size_of(options, columns, rows, room_aside(chart, letters))
-    if options.size[1] is None:
-        height += room_above(chart, width, letters)
     with styled(style):
+        if options.size[1] is None:
+            height += room_above(chart, width, letters)
         figure = new_figure(style, (width, height))
         grid_of = figure.subplots(rows, columns, squeeze=False, sharex=False).ravel().tolist()
         for spare in grid_of[len(panels) :]:

@@ -21,6 +21,7 @@ _INSIDE = 6
 _DIRECT = 6
 _DIRECT_LETTERS = 22
 _LINE = 1.4  # the height of an entry, in font sizes
+_SPACING = 1.2  # between columns, in font sizes
 _ROWS = 12  # of a legend above the panels; the figure grows for them
 
 
@@ -72,8 +73,13 @@ def room_above(chart: ScalarPanels, width: float, size: float) -> float:
 
 def beside(labels: Sequence[str], width: float, size: float) -> int:
     """How many legend entries fit in a row, each with its label, its line and the space around them."""
-    each = size * (0.5 * max(map(len, labels), default=1) + 4)
-    return max(1, min(len(labels), int(width * 72 / each)))
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size)
+    widest = max((text_to_path.get_text_width_height_descent(label, font, False)[0] for label in labels), default=0)
+    each = widest + (2.8 + _SPACING) * size
+    return max(1, min(len(labels), int((width * 72 + _SPACING * size) / each)))
 
 
 def legends(figure: Figure, axes: Sequence[Axes], chart: ScalarPanels) -> None:
@@ -108,7 +114,7 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: ScalarPanels) -> None:
             handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0
         )
     elif over:
-        legend = figure.legend(handles, labels, loc="outside upper center", columnspacing=1.2, ncols=columns)
+        legend = figure.legend(handles, labels, loc="outside upper center", columnspacing=_SPACING, ncols=columns)
     else:
         legend = figure.legend(handles, labels, loc="outside right upper")
     for text in legend.get_texts():

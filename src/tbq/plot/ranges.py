@@ -104,7 +104,8 @@ def usual_range(curves: Sequence[Floats], log: bool = False) -> tuple[float, flo
        that diverges leaves the range, but one of two runs on different levels does not.
     3. The range covers the own ranges of the other curves.
 
-    A bulk or a core counts as at least half of its largest absolute value; on a log axis, as at least three decades.
+    A bulk or a core counts as at least half of its largest absolute value. On a log axis, it counts as at least half a
+    decade above it, and three decades below it: there, values that converge to 0 are not outliers.
 
     >>> usual_range([np.array([2.0, 1.0, 0.5]), np.array([2.5, 1.0, 1e6])])
     (0.5, 2.5)
@@ -149,9 +150,10 @@ def _own_range(curve: Floats, log: bool) -> tuple[float, float]:
 
 
 def _around(low: float, high: float, times: float, log: bool) -> tuple[float, float]:
-    span = max(high / 2 - low / 2, 1.5 if log else max(abs(low), abs(high)) / 4)  # halves: no span is infinite
-    reach = min(span * 2 * times, _LARGEST)
-    return low - reach, high + reach
+    half = high / 2 - low / 2  # halves, because the span of two finite numbers may be infinite
+    least = max(abs(low), abs(high)) / 4
+    below, above = (min(max(half, each) * 2 * times, _LARGEST) for each in ((1.5, 0.25) if log else (least, least)))
+    return low - below, high + above
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ def _ends(
 
     The values of runs count as far as they are usual. A mean minus its spread may be far from all values: it stretches
     the axis by a quarter of its length, not below 0 without values below 0; on a log axis by a factor of 3. Unless
-    the user wants all outliers, ends around a center outside the range do not count.
+    the user wants all outliers, the band of a line that leaves the range does not count.
     """
     log, full = options.log_y, options.outliers is not None
     least, most = (low / 3, high * 3) if log else (low - (high - low) / 4, high + (high - low) / 4)
@@ -214,11 +216,11 @@ def _ends(
     ends = []
     for line in panel.lines:
         center = shown(line, options)
+        if not full and bool(np.any((center < low) | (center > high))):
+            continue
         for end in (line.low, line.high):
             if end is not None:
                 part = positive(end, log)
-                if not full:
-                    part = np.where((center >= low) & (center <= high), part, np.nan)
                 if not full or (log and options.band in ("std", "sem", "ci95")):
                     part = np.clip(part, least, np.inf if full else most)
                 ends.append(part)

@@ -61,11 +61,12 @@ class ScalarPanels:
 
     @cached_property
     def lines(self) -> dict[str, Line]:
-        """A line of each group, in the order of the legend."""
+        """The first line of each group, with the most runs that its means leave out, in the order of the legend."""
         first: dict[str, Line] = {}
         for panel in self.panels:
             for line in panel.lines:
-                first.setdefault(line.group, line)
+                lost = max(line.lost, first[line.group].lost if line.group in first else 0)
+                first[line.group] = replace(first.get(line.group, line), lost=lost)
         return first
 
     @cached_property

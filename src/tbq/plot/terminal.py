@@ -78,7 +78,8 @@ def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> lis
     columns = min(columns, len(panels), max(room // _NARROW, 1))
     each = (room - 2 * (columns - 1)) // columns
     groups = list(dict.fromkeys(line.group for panel in panels for line in panel.lines))
-    letters = {} if colour else dict(zip(groups, _LETTERS, strict=False)) if len(groups) > 1 else {}
+    alike = len({line.colour for line in chart.lines.values()}) < len(groups)
+    letters = dict(zip(groups, _LETTERS, strict=False)) if len(groups) > 1 and (alike or not colour) else {}
     legend = [] if options.legend == "none" else _legend(chart, letters, room)
     rows = -(-len(panels) // columns)
     tall = 14 if rows > 1 else 20
@@ -148,6 +149,9 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
     gone = {curve.name for curve, *_ in drawn.leaving()}
     if gone:
         words.append(left_words(len(gone), "run" if options.band == "none" else "group"))
+    hint = "--outliers 0 shows all"
+    if gone and width(title) + len(" · ".join([*words, hint])) + 2 <= room:
+        words.append(hint)
     about = clipped(" · ".join(words), max(room - width(title) - 2, 1))
     if words and len(about) > 6:
         title.append(Span(f"  {about}", dim=True))

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from tbq.columns.times import is_wall_time, timestamps
 from tbq.export.cells import cell_rows, is_numeric
 from tbq.export.html import table_html
+from tbq.labels import labels
 from tbq.text import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ TERMINAL_ROWS = 60
 _HTML_COLUMNS = 30
 _MAX_TEXT = 60
 _MIN_TEXT = 20
+_NAMES = ("run", "group", "tag")  # columns whose cells must differ if their names do
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,21 @@ def console_table(table: pa.Table, rows: int, width: int) -> tuple[RichTable, in
 
     shown = Excerpt.of(table, rows)
     floating = [pa.types.is_floating(field.type) for field in shown.table.schema]
+    rows_of_text = list(cell_rows(shown.table))
     cells = [
         [_number(cell) if number else _cell(cell) for cell, number in zip(row, floating, strict=True)]
-        for row in cell_rows(shown.table)
+        for row in rows_of_text
     ]
     heads = [_cell(name) for name in shown.table.column_names]
     numeric = [is_numeric(field.type) for field in shown.table.schema]
     wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
     widths = _narrowed(wanted, numeric, width)
     cells = [[shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
+    for i, name in enumerate(shown.table.column_names):
+        names = [printable(row[i] or "") for row in rows_of_text] if name in _NAMES else []
+        if any(cell_len(each) > widths[i] for each in names):
+            for row, label in zip(cells, labels(names, widths[i], cell_len), strict=True):
+                row[i] = label
     fitting = _fitting(widths, width)
     drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), show_edge=False)
     for head, number in list(zip(heads, numeric, strict=True))[:fitting]:
