@@ -20,10 +20,10 @@ _PART = re.compile(r"[^/,; =]+=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?"
 def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], int] = len) -> list[str]:
     """A label for each name, in the order of the names; different names have different labels.
 
-    1. Names consist of parts between separators (`_PART`). If all names have the same number of parts, the parts that are equal in
-       all names go. Otherwise, the parts that all names begin with go, and those that all names end with; each name keeps
-       at least one part. The parts that remain are joined by the separators before them. If a label would be empty, or
-       two would be equal, the names stay as they are.
+    1. Names consist of parts between separators (`_PART`). If all names have the same number of parts, the parts that
+       are equal in all names go. Otherwise, the parts that all names begin with go, and those that all names end
+       with; each name keeps at least one part. The parts that remain are joined by the separators before them. If a
+       label would be empty, or two would be equal, the names stay as they are.
     2. A label longer than `room` keeps its first h letters and as many of its last as fit around a `…`. h is the same
        for all labels: the first number for which no two labels are equal, out of a third of the room, the larger
        numbers in ascending order, and the smaller in descending order.

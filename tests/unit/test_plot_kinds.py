@@ -83,7 +83,10 @@ def test_hyperparameters_against_a_metric(log: tbq.LogDir) -> None:
     heights = np.array([line.get_ydata() for line in lines])
     assert heights.shape == (6, 5) and heights[:, -1].min() == 0 and heights[:, -1].max() == 1
     assert all(len(set(column)) == 6 for column in heights.T)  # no two lines coincide
-    assert bar.get_ylabel() == "val/loss" and bar.get_ylim() == (summary["val/loss"].min(), summary["val/loss"].max())
+    assert bar.get_ylabel() == "val/loss" and bar.get_ylim() == (
+        summary["val/loss"].min(),
+        summary["val/loss"].max(),
+    )
 
 
 def test_images_and_audio(log: tbq.LogDir) -> None:

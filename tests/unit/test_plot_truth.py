@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.fixtures import logs
 
 import tbq
 from tbq.errors import SelectionError, UsageError
@@ -23,7 +24,6 @@ from tbq.plot.ranges import usual_range
 from tbq.plot.scalars import of_table
 from tbq.plot.terminal import lines_of
 from tbq.table.table import Table
-from tests.fixtures import logs
 
 mpl.use("agg")
 STEPS = 100
@@ -41,9 +41,13 @@ def diverging(level: float, far: float = 1e6, nan_from: int = 90) -> np.ndarray:
 
 
 def table(curves: dict[str, Any], tag: str = "loss") -> Table:
-    rows = [(run, tag, step, float(value)) for run, values in curves.items() for step, value in enumerate(values)]
+    rows = [
+        (run, tag, step, float(value)) for run, values in curves.items() for step, value in enumerate(values)
+    ]
     run, tags, step, value = zip(*rows, strict=True)
-    arrow = pa.table({"run": run, "tag": tags, "step": pa.array(step, pa.int64()), "value": pa.array(value, pa.float64())})
+    arrow = pa.table(
+        {"run": run, "tag": tags, "step": pa.array(step, pa.int64()), "value": pa.array(value, pa.float64())}
+    )
     return Table(arrow)
 
 
@@ -144,11 +148,13 @@ def test_smoothing_does_not_hide_that_a_run_leaves() -> None:
 def test_a_band_neither_stretches_the_axis_nor_covers_the_others() -> None:
     figure: Any = table(SWEEP).plot(by="re:(lr=[^_]*)_.*", band="std")
     low, high = figure.axes[0].get_ylim()
-    assert -0.2 < low and high < 3.5
+    assert low > -0.2 and high < 3.5
     assert words(figure) == ["1 group leaves the range"]
     of_group = next(line for line in figure.axes[0].get_lines() if line.get_label().startswith("lr=0.1 "))
     (band,) = (
-        each for each in figure.axes[0].collections if mpl.colors.same_color(each.get_facecolor()[0][:3], of_group.get_color())
+        each
+        for each in figure.axes[0].collections
+        if mpl.colors.same_color(each.get_facecolor()[0][:3], of_group.get_color())
     )
     steps = np.concatenate([path.vertices[:, 0] for path in band.get_paths()])
     assert not ((steps > 70) & (steps < 90)).any()  # its mean is outside the range there
@@ -183,7 +189,9 @@ def test_a_chart_of_the_dashboard_has_the_same_range() -> None:
     curves = [curve("a", decay(0.3)), curve("b", decay(0.4)), curve("c", diverging(0.3))]
     chart = Chart(curves, 0, STEPS)
     assert [each[0].name for each in chart.leaving()] == ["c"]
-    assert "▲" in plain(chart.lines(57, 12)) and "▲" not in plain(Chart(curves, 0, STEPS, full=True).lines(57, 12))
+    assert "▲" in plain(chart.lines(57, 12)) and "▲" not in plain(
+        Chart(curves, 0, STEPS, full=True).lines(57, 12)
+    )
 
 
 # Names and lines.
@@ -192,7 +200,11 @@ def test_a_chart_of_the_dashboard_has_the_same_range() -> None:
 def test_legends_show_what_tells_runs_apart() -> None:
     few = {f"exp/{name}": values for name, values in SWEEP.items() if name.endswith("bs=16_s=0")}
     figure: Any = table(few).plot()
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["lr=0.001", "lr=0.01", "lr=0.1"]
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [
+        "lr=0.001",
+        "lr=0.01",
+        "lr=0.1",
+    ]
     long = {f"{'x' * 40}{rate}{'y' * 40}": decay(rate) for rate in (1, 2, 3)}
     figure = table(long).plot()
     labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
@@ -237,7 +249,9 @@ def test_labels_and_names_in_the_users_words() -> None:
     assert labels[:2] == ["η = 0.001", "η = 0.01"]
     drawn = text(table(SWEEP), **options)
     assert drawn.startswith("training loss  over update") and "η = 0.01" in drawn
-    two = Table(pa.concat_tables([table({"a": [1.0, 2.0]}).to_arrow(), table({"a": [1.0, 2.0]}, "acc").to_arrow()]))
+    two = Table(
+        pa.concat_tables([table({"a": [1.0, 2.0]}).to_arrow(), table({"a": [1.0, 2.0]}, "acc").to_arrow()])
+    )
     figure = two.plot(rename=[("acc", "accuracy"), ("^loss$", "L")])
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["accuracy", "L"] or {
         ax.get_title(loc="left") for ax in figure.axes
@@ -245,16 +259,19 @@ def test_labels_and_names_in_the_users_words() -> None:
 
 
 def test_a_log_axis_for_one_tag() -> None:
-    two = Table(pa.concat_tables([table({"a": [1.0, 2.0]}).to_arrow(), table({"a": [1.0, 2.0]}, "acc").to_arrow()]))
+    two = Table(
+        pa.concat_tables([table({"a": [1.0, 2.0]}).to_arrow(), table({"a": [1.0, 2.0]}, "acc").to_arrow()])
+    )
     figure: Any = two.plot(log_y="loss")
-    assert {ax.get_title(loc="left"): ax.get_yscale() for ax in figure.axes} == {"acc": "linear", "loss": "log"}
-    with pytest.raises(SelectionError, match="no tag is called 'lss'|no tag matches 'lss'"):
+    assert {ax.get_title(loc="left"): ax.get_yscale() for ax in figure.axes} == {
+        "acc": "linear",
+        "loss": "log",
+    }
+    with pytest.raises(SelectionError, match="'lss'"):
         two.plot(log_y=["lss"])
 
 
-@pytest.mark.parametrize(
-    "rename", ["lr", ["lr"], [("(", "x")], [("lr", r"\1")], [("a", 1)], 3]
-)
+@pytest.mark.parametrize("rename", ["lr", ["lr"], [("(", "x")], [("lr", r"\1")], [("a", 1)], 3])
 def test_a_wrong_rename_is_refused(rename: Any) -> None:
     with pytest.raises(UsageError, match="rename"):
         table({"a": [1.0]}).plot(rename=rename)

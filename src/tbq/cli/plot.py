@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -26,7 +27,7 @@ class _Plot(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """In `tbq plot --log-y runs`, the word after the option is the log directory if it exists."""
         for i, (option, word) in enumerate(zip(args, args[1:], strict=False)):
-            if option == "--log-y" and (os.path.exists(word) or "://" in word):
+            if option == "--log-y" and (Path(word).exists() or "://" in word):
                 args[i] = "--log-y=*"
         return super().parse_args(ctx, args)
 
@@ -73,8 +74,8 @@ class _Plot(click.Command):
     "--outliers",
     type=float,
     metavar="Q",
-    help="Limit the y axis to the quantiles Q to 1 - Q, e.g. 0.05; 0 shows all values.  [default: without diverged runs "
-    "and spikes]",
+    help="Limit the y axis to the quantiles Q to 1 - Q, e.g. 0.05; 0 shows all values.  [default: leave out "
+    "diverged runs and spikes]",
 )
 @click.option(
     "--by",
@@ -119,7 +120,12 @@ class _Plot(click.Command):
     metavar="WxH",
     help="Inches, or a width by name: single, double, neurips, icml, icml-double, cvpr, acl, ieee, nature, …",
 )
-@click.option("--panels", type=int, metavar="N", help="Panels side by side; the groups of a single tag are divided among them.")
+@click.option(
+    "--panels",
+    type=int,
+    metavar="N",
+    help="Panels side by side; the groups of a single tag are divided among them.",
+)
 @click.option("--dpi", type=float, metavar="N", help="Pixels per inch of a png.")
 @click.option(
     "--style",

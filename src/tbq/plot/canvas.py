@@ -116,7 +116,9 @@ def rows_of(values: Floats, low: float, high: float, height: int, clip: bool = T
     if not high > low:
         return np.where(np.isnan(values), np.nan, float((height - 1) // 2))
     inside = np.clip(values, low, high)
-    beyond = np.zeros(1) if clip else np.sign(values - inside, where=~np.isnan(values), out=np.zeros(len(values)))
+    beyond = (
+        np.zeros(1) if clip else np.sign(values - inside, where=~np.isnan(values), out=np.zeros(len(values)))
+    )
     if high / 2 - low / 2 > 1:  # halves, because the span of two finite numbers may be infinite
         low, high, inside = low / 2, high / 2, inside / 2
     return np.rint((high - inside) / (high - low) * (height - 1)) - beyond * height

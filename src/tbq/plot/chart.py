@@ -77,7 +77,7 @@ class Chart:
         marks = self._value_ticks(low, high, body)
         canvas = Canvas(plot, body)
         self._draw(canvas, low, high)
-        edges = self._edges(low, high, plot)
+        edges = self._edges(plot)
         names = dict(zip((row for _, row in marks), (label for label, _ in marks), strict=True))
         out: list[Line] = []
         lettered = any(curve.letter for curve in self.curves)
@@ -124,7 +124,9 @@ class Chart:
         return rounded if all(map(math.isfinite, rounded)) else (low, high)
 
     def _usual(self) -> tuple[float, float]:
-        curves = [_points(columns) for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
+        curves = [
+            _points(columns) for curve in self.curves for columns in (curve.columns, curve.raw) if columns
+        ]
         if not self.full:
             return usual_range(curves, self.log) or (math.nan, math.nan)
         every = np.concatenate([*curves, np.zeros(0)])
@@ -132,12 +134,15 @@ class Chart:
         return (float(every.min()), float(every.max())) if len(every) else (math.nan, math.nan)
 
     def leaving(self) -> list[tuple[Curve, bool, float, int]]:
-        """The curves that leave the range, each with whether above it, its farthest value, and its first column there."""
+        """The curves that leave the range, each with whether above, its farthest value, and its first column there."""
         low, high = self._range()
         out = []
         for curve in self.curves if self.marked else ():
             top, bottom = self._scaled(curve.columns.max), self._scaled(curve.columns.min)
-            for above, values, far in ((True, curve.columns.max, top > high), (False, curve.columns.min, bottom < low)):
+            for above, values, far in (
+                (True, curve.columns.max, top > high),
+                (False, curve.columns.min, bottom < low),
+            ):
                 far &= np.isfinite(values)
                 if self.log:
                     far &= values > 0
@@ -146,7 +151,7 @@ class Chart:
                     out.append((curve, above, value, int(np.argmax(far))))
         return out
 
-    def _edges(self, low: float, high: float, plot: int) -> dict[bool, dict[int, Span]]:
+    def _edges(self, plot: int) -> dict[bool, dict[int, Span]]:
         """The marks of curves that leave the range, by cell, of the top row (True) and the bottom row."""
         marks: dict[bool, dict[int, Span]] = {True: {}, False: {}}
         for curve, above, value, column in sorted(self.leaving(), key=lambda each: -abs(each[2])):
@@ -155,7 +160,10 @@ class Chart:
             cells = range(start, start + len(text))
             if start >= 0 and marks[above].keys().isdisjoint(range(start - 1, cells.stop + 1)):
                 marks[above].update(
-                    {cell: Span(letter, curve.colour, bold=True) for cell, letter in zip(cells, text, strict=True)}
+                    {
+                        cell: Span(letter, curve.colour, bold=True)
+                        for cell, letter in zip(cells, text, strict=True)
+                    }
                 )
         return marks
 

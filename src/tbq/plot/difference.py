@@ -44,7 +44,13 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
     runs = [line.group for line in both[0].lines]
     size = (5.6, 4.4) if count == 1 else (4.2 * count, 4.2)
     grid_options = {"height_ratios": [2.2, 1], "sharex": "col"}
-    texts = [*runs, *(panel.tag for panel in both), chart.x_name, *map(chart.y_name, both), *chart.labels().values()]
+    texts = [
+        *runs,
+        *(panel.tag for panel in both),
+        chart.x_name,
+        *map(chart.y_name, both),
+        *chart.labels().values(),
+    ]
     named_here = replace(options, x_label=None, y_label=None, rename=())
     with sheet(named_here, 2, count, texts, size, **grid_options) as (
         figure,

@@ -32,7 +32,10 @@ _FEWEST_COLUMNS, _MOST_COLUMNS = 60, 4000
 _BAND, _RAW, _MEMBER = 0.18, 0.3, 0.35  # opacities
 _MOST_TAKEOVERS = 40
 _MARKERS = 8  # of a line
-_MOST_VALUES, _VALUE_WIDTH = 4, 0.2  # of lines that leave the range, and the share of the width that one takes
+_MOST_VALUES, _VALUE_WIDTH = (
+    4,
+    0.2,
+)  # of lines that leave the range, and the share of the width that one takes
 
 
 def draw(chart: ScalarPanels, ax: Axes | None = None, vectors: bool = False) -> Figure | Axes:
@@ -158,7 +161,9 @@ def _line(
     alpha = opacity if opacity < 1 else None
     (drawn,) = ax.plot(x, y, color=look.colour, alpha=alpha, lw=weight, ls=look.dashes)
     if look.marker:
-        drawn.set(marker=look.marker, markersize=weight * 3, markeredgewidth=0, markevery=_places(x, y, _MARKERS))
+        drawn.set(
+            marker=look.marker, markersize=weight * 3, markeredgewidth=0, markevery=_places(x, y, _MARKERS)
+        )
     alone = _alone(np.isfinite(y))
     if alone.any():  # a point without neighbours has no line
         ax.plot(
@@ -285,8 +290,10 @@ def _leaving(ax: Axes, gone: list[ranges.Leaving], options: PlotOptions) -> None
             clip_on=False,
             zorder=6,
         )
-        if not is_mean or len(taken[each.above]) >= _MOST_VALUES or any(
-            abs(at - other) < _VALUE_WIDTH for other in taken[each.above]
+        if (
+            not is_mean
+            or len(taken[each.above]) >= _MOST_VALUES
+            or any(abs(at - other) < _VALUE_WIDTH for other in taken[each.above])
         ):
             continue
         taken[each.above].append(at)

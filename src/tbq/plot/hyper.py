@@ -80,7 +80,7 @@ class Trials:
         """The range of the metric without outliers."""
         if self.everything:
             return float(self.metric.min()), float(self.metric.max())
-        return usual_range(self.metric.reshape(-1, 1)) or (0.0, 1.0)
+        return usual_range(list(self.metric.reshape(-1, 1))) or (0.0, 1.0)
 
     @property
     def leaving(self) -> Any:
@@ -92,7 +92,11 @@ class Trials:
     def shade(self) -> Any:
         """Each run's position on the viridis scale."""
         low, high = self.limits
-        return np.clip((self.metric - low) / (high - low), 0, 1) if high > low else np.full(len(self.metric), 0.5)
+        return (
+            np.clip((self.metric - low) / (high - low), 0, 1)
+            if high > low
+            else np.full(len(self.metric), 0.5)
+        )
 
 
 def hyperparameters(
@@ -217,7 +221,9 @@ def _parallel(trials: Trials, options: PlotOptions, ax: Any) -> Any:
                        + [_heights(metric, log)])  # fmt: skip
     columns.append((trials.label, metric, None, log))
     # Runs outside the range end beyond the last tick.
-    heights[-1] += np.where(trials.metric > trials.limits[1], 0.04, np.where(trials.metric < trials.limits[0], -0.04, 0))
+    heights[-1] += np.where(
+        trials.metric > trials.limits[1], 0.04, np.where(trials.metric < trials.limits[0], -0.04, 0)
+    )
     with sheet(options, 1, 1, [name for name, *_ in columns], (1.35 * len(columns) + 1.2, 3.4), ax) as (
         figure,
         axes,
@@ -261,7 +267,9 @@ def _colour_bar(figure: Any, ax: Any, trials: Trials, shades: Any) -> None:
     from matplotlib.colors import Normalize
 
     low, high = trials.limits
-    bar = figure.colorbar(ScalarMappable(Normalize(low, high), shades), ax=ax, aspect=30, pad=0.02, fraction=0.05)
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(low, high), shades), ax=ax, aspect=30, pad=0.02, fraction=0.05
+    )
     bar.outline.set_visible(False)
     dress(bar.ax.yaxis, "value")
     literal(bar.ax.yaxis.label).set_text(name_text(trials.label))

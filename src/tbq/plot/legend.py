@@ -77,7 +77,9 @@ def beside(labels: Sequence[str], width: float, size: float) -> int:
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(size=size)
-    widest = max((text_to_path.get_text_width_height_descent(label, font, False)[0] for label in labels), default=0)
+    widest = max(
+        (text_to_path.get_text_width_height_descent(label, font, False)[0] for label in labels), default=0
+    )
     each = widest + (2.8 + _SPACING) * size
     return max(1, min(len(labels), int((width * 72 + _SPACING * size) / each)))
 
@@ -114,7 +116,9 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: ScalarPanels) -> None:
             handles, labels, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0
         )
     elif over:
-        legend = figure.legend(handles, labels, loc="outside upper center", columnspacing=_SPACING, ncols=columns)
+        legend = figure.legend(
+            handles, labels, loc="outside upper center", columnspacing=_SPACING, ncols=columns
+        )
     else:
         legend = figure.legend(handles, labels, loc="outside right upper")
     for text in legend.get_texts():

@@ -122,7 +122,11 @@ def panels(
     for of_tag in lines.values():
         of_tag.sort(key=lambda line: place[line.group])
     if options.band == "none":
-        return [Panel(tag, of_tag, broken=_broken(of_tag), runs=runs[tag]) for tag, of_tag in lines.items() if of_tag]
+        return [
+            Panel(tag, of_tag, broken=_broken(of_tag), runs=runs[tag])
+            for tag, of_tag in lines.items()
+            if of_tag
+        ]
     means = _bands(rows, tags, groups, options)
     for tag in tags:
         lost = Counter(line.group for line in _broken(lines[tag]))

@@ -186,7 +186,9 @@ def _renames(value: Any) -> tuple[tuple[str, str], ...]:
     checked = []
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or [*map(type, pair)] != [str, str]:
-            raise bad("rename", pair, want, hint=r"rename={'lr=(.*)': r'η = \1'}, --rename 'lr=(.*)' 'η = \1'")
+            raise bad(
+                "rename", pair, want, hint=r"rename={'lr=(.*)': r'η = \1'}, --rename 'lr=(.*)' 'η = \1'"
+            )
         pattern, words = pair
         try:
             re.sub(f"{pattern}|", words, "")  # a match, so that the replacement is checked too

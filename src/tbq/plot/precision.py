@@ -63,9 +63,13 @@ def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], op
     short = labels(list(wanted), LONGEST)
     for (name, points), label in zip(wanted.items(), short, strict=True):
         recall, precision = np.array(points, float).T
-        (line,) = ax.plot(recall, precision, color=look[name].colour, ls=look[name].dashes, label=label, lw=1.4)
+        (line,) = ax.plot(
+            recall, precision, color=look[name].colour, ls=look[name].dashes, label=label, lw=1.4
+        )
         if look[name].marker:
-            line.set(marker=look[name].marker, markersize=4, markeredgewidth=0, markevery=max(len(points) // 6, 1))
+            line.set(
+                marker=look[name].marker, markersize=4, markeredgewidth=0, markevery=max(len(points) // 6, 1)
+            )
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.05)
     ax.set_aspect("equal")

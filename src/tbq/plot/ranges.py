@@ -96,9 +96,9 @@ def _within(drawn: tuple[float, float], usual: tuple[float, float] | None) -> tu
 def usual_range(curves: Sequence[Floats], log: bool = False) -> tuple[float, float] | None:
     """The range of curves without outliers: one diverged run does not flatten the others. None without finite values.
 
-    1. The bulk of a curve is its range from the 5 % to the 95 % quantile; its own range is that of its values at most ten
-       bulks away from the bulk. So a spike of a few steps does not count, but the steep start of a loss does.
-    2. The core is the median of the curves' own ranges: at least half of the curves lie within it above, and half below.
+    1. The bulk of a curve is its range from the 5 % to the 95 % quantile; its own range is that of its values at most
+       ten bulks away from the bulk. So a spike of a few steps does not count, but the steep start of a loss does.
+    2. The core is from the median of the lower ends of the curves' own ranges to the median of their upper ends.
        A curve leaves the range if its own range ends more than four cores away from the core, and if it begins nearer
        than that; a curve that does not begin near the core leaves if at most a quarter of the curves do. So a run
        that diverges leaves the range, but one of two runs on different levels does not.
@@ -152,7 +152,9 @@ def _own_range(curve: Floats, log: bool) -> tuple[float, float]:
 def _around(low: float, high: float, times: float, log: bool) -> tuple[float, float]:
     half = high / 2 - low / 2  # halves, because the span of two finite numbers may be infinite
     least = max(abs(low), abs(high)) / 4
-    below, above = (min(max(half, each) * 2 * times, _LARGEST) for each in ((1.5, 0.25) if log else (least, least)))
+    below, above = (
+        min(max(half, each) * 2 * times, _LARGEST) for each in ((1.5, 0.25) if log else (least, least))
+    )
     return low - below, high + above
 
 

@@ -62,7 +62,11 @@ def _in_users_words(figure: Any, axes: list[Any], options: PlotOptions) -> None:
                 literal(text).set_text(name_text(label))
     if options.rename:
         texts = [text for ax in drawn for text in (ax.title, ax.xaxis.label, ax.yaxis.label)]
-        texts += [text for ax in drawn for text in (*ax.texts, *(ax.get_legend().get_texts() if ax.get_legend() else ()))]
+        texts += [
+            text
+            for ax in drawn
+            for text in (*ax.texts, *(ax.get_legend().get_texts() if ax.get_legend() else ()))
+        ]
         for text in texts:
             text.set_text(options.renamed(text.get_text()))
 
