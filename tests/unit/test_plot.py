@@ -14,7 +14,6 @@ import pytest
 
 import tbq
 from tbq.errors import SelectionError, TbqWarning, UsageError, install_command
-from tbq.plot.style import DASHES
 from tbq.table.table import Table
 
 pytestmark = pytest.mark.filterwarnings(
@@ -63,7 +62,7 @@ def test_smoothing_is_that_of_the_table_and_raw_is_behind(log: tbq.LogDir) -> No
     figure = log.plot("train/loss", run="lr=0.1", smooth=0.6)
     smooth = log.scalars("train/loss", run="lr=0.1").smooth(0.6)
     for run, (_, y) in drawn(figure).items():
-        assert y.tolist() == smooth["value"][smooth["run"] == run].tolist()
+        assert y.tolist() == smooth["value"][smooth["run"] == f"lr=0.1/{run}"].tolist()
     raw = [line for line in figure.axes[0].get_lines() if line.get_alpha() == 0.3]
     assert len(raw) == 2
     assert (
@@ -102,7 +101,7 @@ def test_bands_equal_the_table_of_reduce(log: tbq.LogDir) -> None:
 
 def test_groups_by_hyperparameter_are_in_order_of_value(log: tbq.LogDir) -> None:
     lines = drawn(log.plot("val/loss", by="hparam.lr", band="minmax"))
-    assert list(lines) == ["lr=0.01 (n=2)", "lr=0.03 (n=2)", "lr=0.1 (n=2)", "lr=1 (n=1)"]
+    assert list(lines) == ["lr=0.01 (n=2)", "lr=0.03 (n=2)", "lr=0.1 (n=2)", "lr=1 (n=1, 1 not finite)"]
 
 
 def test_groups_by_two_hyperparameters_are_their_combinations(log: tbq.LogDir) -> None:
@@ -314,10 +313,8 @@ def test_settings_of_the_user_stay(log: tbq.LogDir) -> None:
 def test_styles_and_sizes(log: tbq.LogDir) -> None:
     paper = log.plot("val/loss", run="lr=*", style="paper")
     assert paper.get_figwidth() == 3.25 and paper.axes[0].yaxis.label.get_fontsize() == 8
-    assert (
-        len({str(line.get_linestyle()) + str(line._dash_pattern) for line in paper.axes[0].get_lines()}) == 6
-    )
-    assert len(DASHES) == 10
+    lines = [line for line in paper.axes[0].get_lines() if line.get_zorder() == 3]
+    assert len({(str(line._dash_pattern), line.get_marker()) for line in lines}) == 6
     assert log.plot("val/loss", style="paper", size="neurips").get_figwidth() == 5.5
     assert log.plot("val/loss", size="5x2").get_size_inches().tolist() == [5, 2]
     talk, screen = log.plot("val/loss", style="talk"), log.plot("val/loss")
@@ -341,7 +338,8 @@ def test_colours_stay_when_runs_are_selected(log: tbq.LogDir) -> None:
         return {line.get_label(): line.get_color() for line in lines if line.get_zorder() == 3}
 
     every = colours()
-    assert all(every[run] == colour for run, colour in colours(run="lr=0.1").items())
+    few = colours(run="lr=0.1")
+    assert few == {run: every[f"lr=0.1/{run}"] for run in ("seed=0", "seed=1")}
 
 
 def test_several_tags_are_a_grid(log: tbq.LogDir) -> None:

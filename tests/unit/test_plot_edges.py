@@ -90,7 +90,7 @@ def test_a_seed_that_diverged_is_marked_on_its_band(each: bool) -> None:
     marks = [line for line in figure.axes[0].get_lines() if line.get_marker() == "x"]
     assert [mark.get_xdata().tolist() for mark in marks] == [[2.0]]
     lines = {line.get_label(): line for line in figure.axes[0].get_lines() if line.get_zorder() == 3}
-    assert marks[0].get_color() == lines["a (n=1–2)"].get_color()
+    assert marks[0].get_color() == lines["a (n=1–2, 1 not finite)"].get_color()
     assert text(rows, by="re:(.)/.*", band="minmax", each=each).count("✕") == 1
 
 
@@ -156,7 +156,7 @@ def test_a_lone_point_of_a_band_shows_its_ends() -> None:
 
 def test_columns_are_never_more_than_panels(log: tbq.LogDir) -> None:
     options: list[tuple[str, Any, int]] = [
-        ("weights/layer1", {}, 1), ("classifier", {}, 1), ("val/loss", {"kind": "scatter"}, 4), ("val/loss", {}, 1),
+        ("weights/layer1", {}, 1), ("classifier", {}, 1), ("val/loss", {"kind": "scatter"}, 4), ("val/loss", {}, 8),
     ]  # fmt: skip
     for tag, given, count in options:
         figure: Any = log.plot(tag, panels=9, **given)

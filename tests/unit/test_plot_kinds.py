@@ -78,10 +78,15 @@ def test_hyperparameters_against_a_metric(log: tbq.LogDir) -> None:
     assert sorted(map(tuple, points)) == sorted(zip(summary["hparam.lr"], summary["val/loss"], strict=True))
     best = log.plot("val/loss", run="lr=*", kind="scatter", order="best:val/loss:min")
     assert best.axes[0].get_ylabel() == "best val/loss"
-    lines = [line for line in log.plot("val/loss", run="lr=*", kind="parallel").axes[0].get_lines()
-             if len(line.get_xdata()) == 5]  # fmt: skip
+    parallel, bar = log.plot("val/loss", run="lr=*", kind="parallel").axes
+    lines = [line for line in parallel.get_lines() if len(line.get_xdata()) == 5]
     heights = np.array([line.get_ydata() for line in lines])
-    assert heights.shape == (6, 5) and heights.min() == 0 and heights.max() == 1
+    assert heights.shape == (6, 5) and heights[:, -1].min() == 0 and heights[:, -1].max() == 1
+    assert all(len(set(column)) == 6 for column in heights.T)  # no two lines coincide
+    assert bar.get_ylabel() == "val/loss" and bar.get_ylim() == (
+        summary["val/loss"].min(),
+        summary["val/loss"].max(),
+    )
 
 
 def test_images_and_audio(log: tbq.LogDir) -> None:
@@ -103,7 +108,7 @@ def test_a_difference_is_the_second_minus_the_first(log: tbq.LogDir) -> None:
     want = log.series("train/loss", run=b).values - log.series("train/loss", run=a).values
     line = next(line for line in below.get_lines() if line.get_zorder() == 3)
     np.testing.assert_array_equal(line.get_ydata(), want)
-    assert [text.get_text() for text in above.get_legend().get_texts()] == [f"A  {a}", f"B  {b}"]
+    assert [text.get_text() for text in above.get_legend().get_texts()] == ["A  lr=0.1", "B  lr=0.03"]
     with pytest.raises(UsageError, match="want two runs or groups, got 6"):
         log.plot("train/loss", run="lr=*", kind="difference")
 

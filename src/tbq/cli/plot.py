@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,7 +22,18 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+class _Plot(Command):
+    """The command, with an optional value of --log-y."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """In `tbq plot --log-y runs`, the word after the option is the log directory if it exists."""
+        for i, (option, word) in enumerate(zip(args, args[1:], strict=False)):
+            if option == "--log-y" and (Path(word).exists() or "://" in word):
+                args[i] = "--log-y=*"
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Plot, epilog=_EXAMPLES)
 @logdir_argument
 @click.option(
     "-o",
@@ -50,13 +62,21 @@ Examples:
     "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."
 )
 @click.option("--log-x", is_flag=True, help="A logarithmic x axis.")
-@click.option("--log-y", is_flag=True, help="A logarithmic y axis.")
+@click.option(
+    "--log-y",
+    is_flag=False,
+    flag_value="*",
+    multiple=True,
+    metavar="[TAG]",
+    help="A logarithmic y axis, for this tag if one is named. May be repeated.",
+)
 @click.option("--ylim", metavar="A:B", help="Limits of the y axis; either may be omitted.")
 @click.option(
     "--outliers",
     type=float,
     metavar="Q",
-    help="Limit the y axis to the quantiles Q to 1 - Q, e.g. 0.05.",
+    help="Limit the y axis to the quantiles Q to 1 - Q, e.g. 0.05; 0 shows all values.  [default: leave out "
+    "diverged runs and spikes]",
 )
 @click.option(
     "--by",
@@ -85,12 +105,27 @@ Examples:
     help="Draw at most N runs individually.",
 )
 @click.option("--title", metavar="TEXT", help="A title.")
+@click.option("--x-label", metavar="TEXT", help="The name of the x axis.")
+@click.option("--y-label", metavar="TEXT", help="The name of the y axis.")
+@click.option(
+    "--rename",
+    nargs=2,
+    multiple=True,
+    metavar="REGEX WORDS",
+    help=r"Show WORDS instead of what matches, in all names: --rename 'lr=(.*)' 'η = \1'. May be repeated.",
+)
+@click.option("--no-n", is_flag=True, help="Omit the number of runs of each group.")
 @click.option(
     "--size",
     metavar="WxH",
     help="Inches, or a width by name: single, double, neurips, icml, icml-double, cvpr, acl, ieee, nature, …",
 )
-@click.option("--panels", type=int, metavar="N", help="Panels side by side.")
+@click.option(
+    "--panels",
+    type=int,
+    metavar="N",
+    help="Panels side by side; the groups of a single tag are divided among them.",
+)
 @click.option("--dpi", type=float, metavar="N", help="Pixels per inch of a png.")
 @click.option(
     "--style",
@@ -123,6 +158,7 @@ def command(
 
     log = opened(logdir, reading)
     plotting["by"] = by if len(by) > 1 else by[0]
+    plotting["log_y"] = "*" in plotting["log_y"] or plotting["log_y"]
     if path is not None:
         log.write_plot(path, format=format, force=force, **selection, **plotting, **reading)
         say(path)

@@ -14,6 +14,7 @@ from tbq.plot.blocks import half_blocks, histogram_bars
 from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.chart import Chart, Columns, Curve, plot_width
 from tbq.plot.colours import AMBER
+from tbq.plot.ranges import left_words
 from tbq.select import plain_tag
 from tbq.text import page
 
@@ -75,6 +76,7 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
     if curves is None or want.width != plot_width(room) * 2:
         return [[Span(" …", dim=True)]], ""
     drawn = []
+    letters = model.letters
     for i, name in enumerate(want.runs):
         run = model.runs.get(name)
         series = run.scalars.get(tag) if run else None
@@ -82,7 +84,7 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
             continue
         drawn.append(
             Curve(
-                name,
+                model.labels.get(name, name),
                 model.colours.get(name),
                 _columns(curves, i),
                 _columns(picture.raw, i) if picture.raw is not None else None,
@@ -90,7 +92,7 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
                 _takeovers(series.takeovers, want.axis, run.began),
                 series.value,
                 strong=name == model.run,
-                letter=model.letters.get(name, "") if model.plain else "",
+                letter=letters.get(name, ""),
             )
         )
     if not drawn:
@@ -98,8 +100,15 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
     if want.range is not None and all(math.isnan(value) for value in curves.first.flat):
         return [[Span(" no data in this range · 0 shows all", dim=True)]], _about(model, tag)
     hidden = sum(tag in model.runs[name].scalars for name in model.drawn) - len(drawn)
-    chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, max(hidden, 0))
-    return chart.lines(room, height), _about(model, tag)
+    chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, max(hidden, 0), full=model.outliers)
+    left = left_words(len({curve.name for curve, *_ in chart.leaving()}), "run")
+    about = _about(model, tag)
+    if left:
+        # The words must leave room for the tag.
+        words = [f"{left} · u shows all", left, left.removesuffix(" the range")]
+        fitting = next((each for each in words if len(each) + len(about) + 3 <= room // 2), words[-1])
+        about = f"{fitting} · {about}" if about else fitting
+    return chart.lines(room, height), about
 
 
 def _about(model: Model, tag: str) -> str:

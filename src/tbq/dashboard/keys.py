@@ -30,6 +30,7 @@ KEYS = (
     Key("s", "model('next_smooth', 1)", "s", "smooth", "more smoothing, then none"),
     Key("S", "model('next_smooth', -1)", "S", "", "less smoothing"),
     Key("l", "model('toggle_log')", "l", "log", "log scale"),
+    Key("u", "model('toggle_outliers')", "u", "", "unusual values too, or not"),
     Key("x", "model('next_axis')", "x", "axis", "x: step, relative, wall time"),
     Key("plus,equals_sign", "zoom(0.5)", "+", "zoom", "zoom in; fixes the x axis"),
     Key("minus", "zoom(2)", "-", "", "zoom out"),

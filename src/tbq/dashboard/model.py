@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from tbq.dashboard.runs import ShownRun, tags_of
 from tbq.errors import UsageError
+from tbq.labels import labels
 from tbq.live.states import STALLED_AFTER, STATES, State, states_now
 from tbq.live.view import AXES, Axis
 from tbq.plot.colours import colours
 from tbq.problems import Problem
 from tbq.select import name_filter
+from tbq.text import printable
 
 if TYPE_CHECKING:
     from tbq.live.polling import Poll
@@ -24,6 +26,7 @@ Kind = Literal["scalars", "images", "texts", "histograms"]
 KINDS: tuple[Kind, ...] = ("scalars", "images", "texts", "histograms")
 SORTS = ("name", "state", "step", "recent", "value")
 SMOOTHS = (0.0, 0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_CURVES = 40  # in one chart: more would be unreadable
 
 
@@ -46,6 +49,7 @@ class Model:
     sort: str = "name"
     axis: Axis = "step"
     log: bool = False
+    outliers: bool = False  # charts show outliers too
     zoom: tuple[float, float] | None = None
     pins: list[str] = field(default_factory=list)
     hidden: set[str] = field(default_factory=set)
@@ -70,7 +74,7 @@ class Model:
 
     def refresh(self) -> None:
         """Drop derived values after a change."""
-        for name in ("colours", "states", "listed", "tags"):
+        for name in ("colours", "states", "listed", "labels", "tags"):
             self.__dict__.pop(name, None)
         self.hidden &= self.runs.keys()
         self.comparing = [name for name in self.comparing if name in self.runs]
@@ -122,6 +126,12 @@ class Model:
         names = chosen(self.run_filter, self.runs)
         return names if self.sort == "name" else sorted(names, key=self._sort_key)
 
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """What tells the listed runs apart."""
+        names = list(self.listed)
+        return dict(zip(names, labels([printable(name) for name in names]), strict=True))
+
     def _sort_key(self, name: str) -> tuple[float, float]:
         run = self.runs[name]
         if self.sort == "state":
@@ -157,9 +167,15 @@ class Model:
         return [name for name in self.listed if name not in self.hidden]
 
     @property
+    def lettered(self) -> bool:
+        """Whether letters tell curves apart: colours are missing, or too few."""
+        drawn = self.drawn[:MOST_CURVES]
+        return self.plain or len({self.colours[name] for name in drawn}) < len(drawn)
+
+    @property
     def letters(self) -> dict[str, str]:
-        """A letter for each of the first drawn runs, for terminals without colour."""
-        return dict(zip(self.drawn, "abcdefghijklmnopqrstuvwxyz", strict=False))
+        """A letter for each of the first drawn runs, for curves that colours do not tell apart."""
+        return dict(zip(self.drawn, _LETTERS, strict=False)) if self.lettered else {}
 
     def curves_of(self, tag: str) -> list[str]:
         """The runs with a curve in a tag's chart: at most `MOST_CURVES`, the selected run included."""
@@ -225,6 +241,10 @@ class Model:
     def toggle_log(self) -> None:
         """Switch the log scale of values on or off."""
         self.log = not self.log
+
+    def toggle_outliers(self) -> None:
+        """Show all values in charts, or only the usual range."""
+        self.outliers = not self.outliers
 
     def unzoom(self) -> None:
         """Show all data, and follow new data."""

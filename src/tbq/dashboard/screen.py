@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tbq.dashboard.keys import KEYS, Key
 from tbq.dashboard.model import KINDS, Model
 from tbq.dashboard.runs import SIGNS, UNREAD, ShownRun, Sign, tags_of
+from tbq.labels import labels
 from tbq.live.states import STATES, State
 from tbq.numbers import ago, aligned, number, rate, sized
 from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted, width
@@ -38,7 +39,7 @@ def layout(model: Model, room: int, height: int) -> Layout:
         return Layout(room, 0, 0)
     if model.full:
         return Layout(0, 1, 1)
-    longest = max((width([Span(name)]) for name in model.listed[:200]), default=0)
+    longest = max((cell_len(model.labels[name]) for name in model.listed[:200]), default=0)
     wanted = min(max(longest + 20, 28), 48)
     list_width = min(wanted, max(room * 42 // 100, 22))
     count = max(len(model.tags), 1)
@@ -94,6 +95,8 @@ def _settings(model: Model) -> Line:
             add(f"smooth {model.smooth:g}")
         if model.log:
             add("log")
+        if model.outliers:
+            add("all values")
         if model.zoom:
             add("zoom", AMBER)
         add(f"x: {model.axis}")
@@ -126,7 +129,7 @@ class _Columns:
     def __init__(self, model: Model, room: int, tags: Sequence[str], wide: bool) -> None:
         self.model, self.room, self.tags, self.wide = model, room, list(tags), wide
         runs = [model.runs[name] for name in model.listed]
-        self.letters = model.letters if model.plain else {}
+        self.letters = model.letters
         self.drawn = set(model.drawn)
         self.step = max([len(f"{run.step:,}") for run in runs if run.step is not None], default=1)
         self.texts = {tag: self._texts(runs, tag) for tag in self.tags}
@@ -141,6 +144,8 @@ class _Columns:
         if self.name < 8:
             self.values, self.tags = {}, []
             self.name = max(room - 3 - self.step - 3 - self.more, 4)
+        short = labels(list(model.labels.values()), self.name, cell_len)
+        self.labels = dict(zip(model.labels, short, strict=True))
 
     def title(self) -> Line:
         model = self.model
@@ -171,7 +176,7 @@ class _Columns:
         line: Line = [
             Span(mark or (" " if hidden else self.letters.get(run.name, "▎")), colour, bold=bool(mark)),
             Span(f"{sign.shape} ", sign.colour),
-            Span(fitted(run.name, self.name), None, bold=chosen, dim=hidden),
+            Span(fitted(self.labels[run.name], self.name), None, bold=chosen, dim=hidden),
             Span(f" {'' if run.step is None else f'{run.step:,}':>{self.step}} ", dim=hidden),
         ]
         if self.wide:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tbq.arguments import choice
 from tbq.decode.options import ON_ERROR
 from tbq.errors import DamageError, SourceError, warn
-from tbq.problems import RESTART_HINT, STRICT_HINT, Problem, is_damage, notices
+from tbq.problems import RESTART_HINT, STRICT_HINT, SUB_RUNS_HINT, Problem, is_damage, notices
 from tbq.source.discover import Run
 from tbq.source.growing import Growing
 from tbq.source.origin import origin, why_not_fetched

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-_LONGEST = 48  # characters of a name
+LONGEST = 48  # characters of a name
 # Metadata of a file: nothing that differs from one day or machine to the next.
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
@@ -71,6 +71,12 @@ def _picture() -> Any:
         _tbq_settings: dict[str, Any]
 
         def draw(self, renderer: Any) -> None:
+            # The layout begins where the last one ended: without a common start, a second file would differ.
+            if self.get_constrained_layout():
+                for ax in self.axes:
+                    place = ax.get_subplotspec()
+                    if place is not None:
+                        ax._set_position(place.get_position(self))  # type: ignore[attr-defined]
             with styled(self._tbq_settings):
                 super().draw(renderer)
 
@@ -104,7 +110,7 @@ def literal(text: Text) -> Text:
     return text
 
 
-def name_text(name: str, longest: int = _LONGEST) -> str:
+def name_text(name: str, longest: int = LONGEST) -> str:
     """A log's name for a picture: on one line, harmless, not too long."""
     return printable(shortened(name, longest))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tbq.errors import SelectionError, UsageError
 from tbq.plot import ranges
-from tbq.plot.backend import literal, name_text
+from tbq.plot.backend import LONGEST, literal, name_text
 from tbq.plot.figure import draw_panel
 from tbq.plot.lines import Line
 from tbq.plot.scales import dress
@@ -44,14 +44,22 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
     runs = [line.group for line in both[0].lines]
     size = (5.6, 4.4) if count == 1 else (4.2 * count, 4.2)
     grid_options = {"height_ratios": [2.2, 1], "sharex": "col"}
-    with sheet(options, 2, count, [*runs, *(panel.tag for panel in both)], size, **grid_options) as (
+    texts = [
+        *runs,
+        *(panel.tag for panel in both),
+        chart.x_name,
+        *map(chart.y_name, both),
+        *chart.labels().values(),
+    ]
+    named_here = replace(options, x_label=None, y_label=None, rename=())
+    with sheet(named_here, 2, count, texts, size, **grid_options) as (
         figure,
         axes,
     ):
         for i, panel in enumerate(both):
             above, below = axes[i], axes[count + i]
             draw_panel(above, panel, chart, vectors)
-            named(above, y=panel.tag)
+            named(above, y=chart.y_name(panel))
             x, values = subtracted(*panel.lines)
             _below(below, x, values, options, above)
             named(below, x=chart.x_name, y="B − A" if i == 0 else None)
@@ -60,8 +68,8 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
             legend = axes[0].legend(
                 handles,
                 [
-                    name_text(f"{letter}  {line.label}")
-                    for letter, line in zip("AB", both[0].lines, strict=True)
+                    name_text(f"{letter}  {label}")
+                    for letter, label in zip("AB", chart.labels(LONGEST - 3).values(), strict=True)
                 ],
                 loc="best",
             )

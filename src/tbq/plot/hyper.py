@@ -14,6 +14,7 @@ from tbq.numbers import number
 from tbq.plot import ticks
 from tbq.plot.backend import literal, name_text
 from tbq.plot.options import order_of
+from tbq.plot.ranges import left_words, spaced, usual_range
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side, tick_names
 from tbq.roles import best_of
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tbq.select import Names
 
 _MOST = 12  # hyperparameters
+_FEW_VALUES = 8
+_SPREAD = 0.035  # of the height, on either side of a value that several runs share
 
 
 class Trials:
@@ -33,6 +36,8 @@ class Trials:
     def __init__(
         self, reader: Reader, metric: str, run: Names, steps: Any, options: PlotOptions, reading: Any
     ) -> None:
+        self.tag = metric
+        self.everything = options.outliers == 0  # outliers too
         best = order_of(options.order)
         ways = {metric: best[1]} if best is not None and best[0] == metric else None
         table = summary(reader, run=run, tag=metric, steps=steps, best=ways, media=False, **reading)
@@ -71,10 +76,27 @@ class Trials:
             self.settings = dict(list(self.settings.items())[:_MOST])
 
     @property
+    def limits(self) -> tuple[float, float]:
+        """The range of the metric without outliers."""
+        if self.everything:
+            return float(self.metric.min()), float(self.metric.max())
+        return usual_range(list(self.metric.reshape(-1, 1))) or (0.0, 1.0)
+
+    @property
+    def leaving(self) -> Any:
+        """Whether each run's metric is outside the range."""
+        low, high = self.limits
+        return (self.metric < low) | (self.metric > high)
+
+    @property
     def shade(self) -> Any:
         """Each run's position on the viridis scale."""
-        low, high = float(self.metric.min()), float(self.metric.max())
-        return (self.metric - low) / (high - low) if high > low else np.full(len(self.metric), 0.5)
+        low, high = self.limits
+        return (
+            np.clip((self.metric - low) / (high - low), 0, 1)
+            if high > low
+            else np.full(len(self.metric), 0.5)
+        )
 
 
 def hyperparameters(
@@ -89,6 +111,7 @@ def hyperparameters(
 ) -> Any:
     """The scatter plots or parallel coordinates of a log."""
     shown = trials(reader, tag, run, steps, options, reading)
+    options = options.of_tag(shown.tag)
     return (_parallel if kind == "parallel" else _scatter)(shown, options, ax)
 
 
@@ -141,6 +164,9 @@ def _scatter(trials: Trials, options: PlotOptions, ax: Any) -> Any:
             )
             if options.log_y:
                 each.set_yscale("log")
+            else:
+                each.set_ylim(*spaced(*trials.limits, False, 0.08))
+                _tell_leaving(each, trials, places)
             if names is not None:
                 tick_names(each.xaxis, names, 14)
                 each.set_xlim(-0.5, len(names) - 0.5)
@@ -153,9 +179,35 @@ def _scatter(trials: Trials, options: PlotOptions, ax: Any) -> Any:
                 else:
                     each.margins(x=0.12)
                     dress(each.xaxis, "step" if (finite == finite.round()).all() else "value")
+                _ticks_at_values(each, finite)
             dress(each.yaxis, "value", options.log_y)
             named(each, x=name, y=trials.label if i % columns == 0 else None)
     return ax or figure
+
+
+def _ticks_at_values(ax: Any, values: Any) -> None:
+    """Put the ticks of the x axis at the values that occur, if they are few and not too close."""
+    from matplotlib import ticker
+
+    known = np.unique(values)
+    if len(known) <= _FEW_VALUES:
+        scaled = np.log(known) if ax.get_xscale() == "log" else known
+        if len(known) == 1 or np.diff(scaled).min() > 0.1 * (scaled[-1] - scaled[0]):
+            ax.xaxis.set_major_locator(ticker.FixedLocator(known.tolist()))
+            ax.xaxis.set_major_formatter(ticker.FixedFormatter([number(value) for value in known.tolist()]))
+            ax.xaxis.set_minor_locator(ticker.NullLocator())
+
+
+def _tell_leaving(ax: Any, trials: Trials, places: Any) -> None:
+    """Mark the runs outside the range at the edge, and say how many there are."""
+    gone = trials.leaving
+    if gone.any():
+        above = trials.metric[gone] > trials.limits[1]
+        for up, marker in ((True, "^"), (False, "v")):
+            x = places[gone][above == up]
+            ax.plot(x, [float(up)] * len(x), transform=ax.get_xaxis_transform(), color=ax.xaxis.label.get_color(),
+                    ls="none", marker=marker, ms=4, mew=0, clip_on=False)  # fmt: skip
+        ax.set_title(left_words(int(gone.sum()), "run"), loc="right", fontsize="small", alpha=0.75)
 
 
 def _parallel(trials: Trials, options: PlotOptions, ax: Any) -> Any:
@@ -163,21 +215,26 @@ def _parallel(trials: Trials, options: PlotOptions, ax: Any) -> Any:
     for name, cells in trials.settings.items():
         places, names = _places(cells)
         columns.append((name, places, names, names is None and _is_log(places[np.isfinite(places)])))
-    columns.append((trials.label, trials.metric, None, options.log_y and _is_log(trials.metric)))
-    heights = np.array([_heights(places, log) for _, places, _, log in columns])
-    with sheet(options, 1, 1, [name for name, *_ in columns], (1.35 * len(columns) + 0.8, 3.4), ax) as (
+    metric = np.clip(trials.metric, *trials.limits)
+    log = options.log_y and _is_log(metric)
+    heights = np.array([_apart(_heights(places, log), trials.metric) for _, places, _, log in columns]
+                       + [_heights(metric, log)])  # fmt: skip
+    columns.append((trials.label, metric, None, log))
+    # Runs outside the range end beyond the last tick.
+    heights[-1] += np.where(
+        trials.metric > trials.limits[1], 0.04, np.where(trials.metric < trials.limits[0], -0.04, 0)
+    )
+    with sheet(options, 1, 1, [name for name, *_ in columns], (1.35 * len(columns) + 1.2, 3.4), ax) as (
         figure,
         axes,
     ):
         each = axes[0]
-        from tbq.plot.colours import viridis
-
+        shades = _shades(options.dark)
         for row, share in sorted(enumerate(trials.shade.tolist()), key=lambda pair: -pair[1]):
-            colour = viridis(0.15 + 0.85 * share if options.dark else 0.88 * share)
             each.plot(
                 range(len(columns)),
                 heights[:, row],
-                color=colour,
+                color=shades(share),
                 lw=1.1,
                 alpha=0.9,
                 marker="o",
@@ -187,11 +244,57 @@ def _parallel(trials: Trials, options: PlotOptions, ax: Any) -> Any:
         for at, (name, places, names, log) in enumerate(columns):
             each.axvline(at, color=each.spines["left"].get_edgecolor(), lw=0.8, zorder=1)
             _scale(each, at, places, names, log)
-            literal(each.text(at, 1.09, name_text(name, 20), ha="center", va="bottom", clip_on=False))
+            literal(each.text(at, 1.12, name_text(name, 20), ha="center", va="bottom", clip_on=False))
         each.set_xlim(-0.12, len(columns) - 0.7)
-        each.set_ylim(-0.06, 1.06)
+        each.set_ylim(-0.08, 1.08)
         each.axis("off")
+        _colour_bar(figure, each, trials, shades)
     return ax or figure
+
+
+def _shades(dark: bool) -> Any:
+    """viridis as a scale of matplotlib, without the end that the background hides."""
+    from matplotlib.colors import ListedColormap
+
+    from tbq.plot.colours import viridis
+
+    shares = np.linspace(0.15, 1.0, 256) if dark else np.linspace(0.0, 0.88, 256)
+    return ListedColormap([viridis(share) for share in shares.tolist()])
+
+
+def _colour_bar(figure: Any, ax: Any, trials: Trials, shades: Any) -> None:
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    low, high = trials.limits
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(low, high), shades), ax=ax, aspect=30, pad=0.02, fraction=0.05
+    )
+    bar.outline.set_visible(False)
+    dress(bar.ax.yaxis, "value")
+    literal(bar.ax.yaxis.label).set_text(name_text(trials.label))
+    count = int(trials.leaving.sum())
+    if count:
+        far = trials.metric[trials.leaving]
+        words = f"{left_words(count, 'run')}: {number(float(far[np.argmax(np.abs(far))]))}"
+        literal(ax.text(1.0, 1.0, words, transform=ax.transAxes, ha="right", va="bottom", fontsize="small", alpha=0.75,
+                        clip_on=False)).set_y(-0.04)  # fmt: skip
+
+
+def _apart(heights: Any, metric: Any) -> Any:
+    """Heights with the runs of one value spread around it in the order of the metric, so that no two lines coincide."""
+    known = np.unique(heights[np.isfinite(heights)])
+    if len(known) == np.isfinite(heights).sum():
+        return heights
+    gap = float(np.diff(known).min()) if len(known) > 1 else 1.0
+    reach = min(_SPREAD, gap * 0.35)
+    out = heights.copy()
+    for value in known.tolist():
+        same = np.flatnonzero(heights == value)
+        order = same[np.argsort(metric[same], kind="stable")]
+        if len(order) > 1:
+            out[order] = value + np.linspace(-reach, reach, len(order))
+    return out
 
 
 def _heights(places: Any, log: bool) -> Any:

@@ -8,8 +8,10 @@ import numpy as np
 
 from tbq.columns.codes import values_of
 from tbq.errors import SelectionError
-from tbq.plot.backend import literal, name_text
+from tbq.labels import labels
+from tbq.plot.backend import LONGEST, literal
 from tbq.plot.colours import colours, ordinal, print_colours
+from tbq.plot.looks import looks
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side
 
@@ -57,9 +59,17 @@ def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], op
         last = {run: max(step for of, step in curves if of == run) for run in runs}
         wanted = {run: curves[run, last[run]] for run in runs}
         colour = colours(runs) if options.dark else print_colours(runs)
-    for name, points in wanted.items():
+    look = looks(colour, varied=len(runs) == 1 and len(wanted) > _MOST_STEPS // 2)
+    short = labels(list(wanted), LONGEST)
+    for (name, points), label in zip(wanted.items(), short, strict=True):
         recall, precision = np.array(points, float).T
-        ax.plot(recall, precision, color=colour[name], label=name_text(name), lw=1.4)
+        (line,) = ax.plot(
+            recall, precision, color=look[name].colour, ls=look[name].dashes, label=label, lw=1.4
+        )
+        if look[name].marker:
+            line.set(
+                marker=look[name].marker, markersize=4, markeredgewidth=0, markevery=max(len(points) // 6, 1)
+            )
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.05)
     ax.set_aspect("equal")

@@ -32,8 +32,10 @@ def sheet(
         if rows * columns > 1:
             raise UsageError(f"ax: this picture has {rows * columns} panels", hint="omit ax")
         yield ax.figure, [ax]
+        _in_users_words(ax.figure, [ax], options)
         return
-    style = fonts_for(map(name_text, [*texts, options.title or ""]), settings(options))
+    words = [options.title, options.x_label, options.y_label, *(words for _, words in options.rename)]
+    style = fonts_for(map(name_text, [*texts, *(each or "" for each in words)]), settings(options))
     width, height = options.size
     if options.paper:
         scale = (3.25 if columns == 1 else 6.75) / size[0]
@@ -47,6 +49,26 @@ def sheet(
         if options.title:
             literal(figure.suptitle(name_text(options.title, 200), x=0.01, ha="left"))
         yield figure, axes
+        _in_users_words(figure, axes, options)
+
+
+def _in_users_words(figure: Any, axes: list[Any], options: PlotOptions) -> None:
+    """Apply the user's labels of axes and renames to what was drawn."""
+    drawn = [ax for ax in axes if ax in figure.axes]  # panels without content were removed
+    for label, of in ((options.x_label, "x"), (options.y_label, "y")):
+        texts = [getattr(ax, f"{of}axis").label for ax in drawn]
+        for text in [each for each in texts if each.get_text()] or texts[:1]:
+            if label is not None:
+                literal(text).set_text(name_text(label))
+    if options.rename:
+        texts = [text for ax in drawn for text in (ax.title, ax.xaxis.label, ax.yaxis.label)]
+        texts += [
+            text
+            for ax in drawn
+            for text in (*ax.texts, *(ax.get_legend().get_texts() if ax.get_legend() else ()))
+        ]
+        for text in texts:
+            text.set_text(options.renamed(text.get_text()))
 
 
 def side_by_side(options: PlotOptions, count: int, natural: int) -> int:

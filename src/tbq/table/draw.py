@@ -15,6 +15,7 @@ from tbq.columns.times import is_wall_time, timestamps
 from tbq.export.cells import cell_rows, is_numeric
 from tbq.export.html import table_html
 from tbq.export.options import ExportOptions
+from tbq.labels import labels
 from tbq.text import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ TERMINAL_ROWS = 60
 _HTML_COLUMNS = 30
 _MAX_TEXT = 60
 _MIN_TEXT = 20
+_NAMES = ("run", "group", "tag")  # columns whose cells must differ if their names do
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,18 @@ def console_table(table: pa.Table, rows: int, width: int, digits: int | None = N
     from rich.text import Text
 
     shown = Excerpt.of(table, rows)
-    cells = [[_cell(cell) for cell in row] for row in cell_rows(shown.table, ExportOptions(digits=digits))]
+    rows_of_text = list(cell_rows(shown.table, ExportOptions(digits=digits)))
+    cells = [[_cell(cell) for cell in row] for row in rows_of_text]
     heads = [_cell(name) for name in shown.table.column_names]
     numeric = [is_numeric(field.type) for field in shown.table.schema]
     wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
     widths = _narrowed(wanted, numeric, width)
     cells = [[shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
+    for i, name in enumerate(shown.table.column_names):
+        names = [printable(row[i] or "") for row in rows_of_text] if name in _NAMES else []
+        if any(cell_len(each) > widths[i] for each in names):
+            for row, label in zip(cells, labels(names, widths[i], cell_len), strict=True):
+                row[i] = label
     fitting = _fitting(widths, width)
     drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), show_edge=False)
     for head, number in list(zip(heads, numeric, strict=True))[:fitting]:
