@@ -227,6 +227,7 @@ export function kept(key, usual) {
 
 export const theme = kept("theme", "system");
 export const paneWidth = kept("pane", 432);
+export const nameWidth = kept("name", 0); // of the column of names; 0: as its content needs
 export const cardWidth = kept("card", 400);
 export const shortcuts = kept("shortcuts", true); // single keys act wherever the focus is
 export const dark = signal(false);

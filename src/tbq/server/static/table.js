@@ -12,6 +12,9 @@ import {
   labelOf,
   metricOf,
   isBroken,
+  runLabels,
+  labelsWithin,
+  groupLabelsWithin,
   colourOf,
   hot,
   hotGroup,
@@ -20,7 +23,7 @@ import {
   runs,
   server,
 } from "./runs.js";
-import { sort, solo, pinnedRuns, group, wide, filter, hidden as off } from "./state.js";
+import { sort, solo, pinnedRuns, group, wide, filter, nameWidth as dragged, hidden as off } from "./state.js";
 import { cell, count, duration, number, sized, time } from "./format.js";
 import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
@@ -120,7 +123,22 @@ export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run
 const longestStep = computed(() =>
   listed.value.reduce((most, run) => Math.max(most, shownAs("step", cellOf(run, "step")).length), 0),
 );
-const longest = computed(() => listed.value.reduce((most, run) => Math.max(most, run.name.length), 8));
+const LETTER = 7.4; // pixels of a letter
+const ASIDE = 62; // pixels of a row beside its name: box, state and gaps
+const DEEP = 2.2; // letters by which a run is indented below its group
+const NARROWEST = 96;
+const longest = computed(() => {
+  const letters = listed.value.reduce(
+    (most, run) => Math.max(most, (runLabels.value.get(run.name) ?? run.name).length),
+    8,
+  );
+  const ofGroups = groups.value.reduce((most, each) => Math.max(most, each.name.length + 6), 0);
+  return Math.max(letters + (group.value ? DEEP : 0), ofGroups);
+});
+const nameRoom = signal(20); // letters
+const shortNames = labelsWithin(nameRoom);
+const groupRoom = signal(20);
+const shortGroups = groupLabelsWithin(groupRoom);
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
 
 export function RunsTable() {
@@ -149,8 +167,13 @@ export function RunsTable() {
   const { top, left, height, width } = scrolled.value;
   // Long names are shortened, so that the columns up to the curve fit left of the divider.
   const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
-  const room = wide.value ? 420 : first && width - first >= 148 ? width - first : width * 0.52;
-  const nameWidth = Math.round(Math.max(148, Math.min(longest.value * 7.6 + (group.value ? 92 : 76), room)));
+  const room = wide.value ? 420 : first && width - first >= 180 ? width - first : width * 0.6;
+  const usual = Math.round(Math.max(148, Math.min(longest.value * LETTER + ASIDE, room)));
+  const nameWidth = dragged.value ? Math.min(dragged.value, Math.max(width - 40, NARROWEST)) : usual;
+  useEffect(() => {
+    nameRoom.value = Math.max(4, Math.floor((nameWidth - ASIDE) / LETTER - (group.value ? DEEP : 0)));
+    groupRoom.value = Math.max(4, Math.floor((nameWidth - ASIDE) / LETTER) - 5);
+  }, [nameWidth, group.value]);
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };
@@ -175,7 +198,9 @@ export function RunsTable() {
   >
     <div class="table-size" style=${{ width: `${total}px`, height: `${(list.length + 1) * ROW}px` }}>
       <div class="row head" role="row" aria-rowindex="1" style=${{ width: `${total}px` }}>
-        <${Head} id="name" label=${`Run`} style=${{ width: `${nameWidth}px` }} sticky />
+        <${Head} id="name" label=${`Run`} style=${{ width: `${nameWidth}px` }} sticky>
+          <${NameHandle} width=${nameWidth} />
+        <//>
         ${seen.map(
           (each) => html`<${Head}
             key=${each.key} id=${each.key} label=${labelOf(each.key)}
@@ -193,7 +218,44 @@ export function RunsTable() {
           )
       }
     </div>
+    ${active && html`<${WholeName} row=${list[cursor.value]} index=${cursor.value} left=${left} />`}
     ${!list.length && html`<div class="table-empty"><${Nothing} /></div>`}
+  </div>`;
+}
+
+/** Widens the column of names; a double click gives it the width of its content. @param {{ width: number }} props */
+function NameHandle({ width }) {
+  const set = (/** @type {number} */ pixels) => (dragged.value = Math.max(NARROWEST, Math.round(pixels)));
+  const press = (/** @type {PointerEvent} */ event) => {
+    event.preventDefault();
+    const node = /** @type {HTMLElement} */ (event.currentTarget);
+    node.setPointerCapture(event.pointerId);
+    const begin = event.clientX - width;
+    const move = (/** @type {PointerEvent} */ e) => set(e.clientX - begin);
+    node.addEventListener("pointermove", move);
+    node.addEventListener("pointerup", () => node.removeEventListener("pointermove", move), { once: true });
+  };
+  const key = (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowLeft: -16, ArrowRight: 16 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    set(width + by);
+  };
+  return html`<span
+    class="name-handle" role="separator" tabindex="0" aria-orientation="vertical" aria-valuenow=${width}
+    aria-label="Width of the names" title="Drag to widen; double click: as wide as the names"
+    onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (dragged.value = longest.value * LETTER + ASIDE)}
+  ></span>`;
+}
+
+/** The name of the row at the cursor, if the row shows a label. @param {{ row: Row, index: number, left: number }} props */
+function WholeName({ row, index, left }) {
+  const name = row.kind === "run" ? row.run.name : row.name;
+  const label = (row.kind === "run" ? shortNames : shortGroups).value.get(name) ?? name;
+  if (label === name) return null;
+  return html`<div class="whole-name" style=${{ top: `${(index + 2) * ROW - 1}px`, left: `${left + 12}px` }}>
+    ${name}
   </div>`;
 }
 
@@ -213,7 +275,7 @@ function Nothing() {
 }
 
 /** @param {any} props */
-function Head({ id, label, style, sticky = false }) {
+function Head({ id, label, style, sticky = false, children = null }) {
   const key = sort.value.replace(/^-/, "");
   const down = sort.value.startsWith("-");
   const isSorted = key === id;
@@ -237,6 +299,7 @@ function Head({ id, label, style, sticky = false }) {
       <span class="head-label">${label}</span>
       ${isSorted && html`<span class="head-arrow" aria-hidden="true">${down ? "↓" : "↑"}</span>`}
     </button>
+    ${children}
   </div>`;
 }
 
@@ -252,7 +315,7 @@ function TableRow({ row, index, places, nameWidth, total }) {
   if (cursor.value === index) names.push("cursor");
   if (hot.value === run.id) names.push("hot");
   const tint = colourOf(run.id);
-  const cut = run.name.lastIndexOf("/") + 1;
+  const label = shortNames.value.get(run.name) ?? run.name;
   return html`<div
     class=${names.join(" ")} role="row" id=${`row-${index}`} aria-rowindex=${index + 2} aria-selected=${on}
     style=${style} data-run=${run.name} onMouseEnter=${() => (hot.value = on ? run.id : null)}
@@ -270,9 +333,8 @@ function TableRow({ row, index, places, nameWidth, total }) {
         ${STATES[run.state] ?? UNREAD}
         <span class="sr">${run.state}</span>
       </span>
-      <span class="run-name" title=${run.name}>
-        <bdi dir="ltr"><span class="dim">${run.name.slice(0, cut)}</span>${run.name.slice(cut)}</bdi>
-      </span>
+      <span class="run-name" title=${run.name}>${label}</span>
+      ${label !== run.name && html`<span class="sr">${run.name}</span>`}
       ${pinnedRuns.value.has(run.name) && html`<span class="pinned" title="Pinned"><${Icon} name="pin" /></span>`}
       <span class="row-tools">
         <button
@@ -340,7 +402,7 @@ function GroupRow({ row, index, places, nameWidth, style }) {
       >
         <${Icon} name=${open ? "down" : "right"} />
       </button>
-      <span class="run-name strong" title=${name}>${name}</span>
+      <span class="run-name strong" title=${name}>${shortGroups.value.get(name) ?? name}</span>
       <span class="dim n">n=${on === ids.length ? ids.length : `${on} of ${ids.length}`}</span>
     </div>
     ${places.map((/** @type {any} */ each) => {

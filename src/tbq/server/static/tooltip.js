@@ -3,7 +3,7 @@
 import { html, useEffect, useLayoutEffect, useState } from "./ui.js";
 import { hover, fixed, readings, exact, MOST } from "./hover.js";
 import { axis, smooth } from "./state.js";
-import { byId } from "./runs.js";
+import { legendOf } from "./runs.js";
 import { report } from "./api.js";
 import { nearest } from "./chart/series.js";
 import { toValue } from "./chart/scale.js";
@@ -112,7 +112,6 @@ export function Tooltip({ chart, tag }) {
       <tbody>
         ${rows.map(({ each, point, value }) => {
           const { series } = each;
-          const name = series.group ?? byId.value.get(/** @type {number} */ (series.id))?.name ?? "";
           const k = nearest(series, each.at);
           const span = (
             /** @type {import("./types.js").Values | null} */ low,
@@ -125,7 +124,7 @@ export function Tooltip({ chart, tag }) {
                 : `${text(low[k], each.y)} – ${text(high[k], each.y)}`;
           return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
             <td><span class="swatch" style=${{ background: colour(series) }}></span></td>
-            <td class="tooltip-name"><bdi dir="ltr">${name}</bdi></td>
+            <td class="tooltip-name">${legendOf(series)}</td>
             <td class="num">${point && !raw ? point.text : text(value, each.y)}</td>
             ${
               raw
