@@ -1,7 +1,7 @@
 // The bar at the top: the tabs, and the controls of how curves are drawn.
 
 import { html, useRef } from "./ui.js";
-import { tab, search, smooth, axis, theme, dark, views, zoom, logX, outliers, cardWidth, wide } from "./state.js";
+import { tab, search, smooth, axis, theme, dark, views, zoom, logX, cardWidth, wide } from "./state.js";
 import { server, isReport, scalarTags } from "./runs.js";
 import { trouble } from "./live.js";
 import { Menu, Item, Icon, IconButton, copy } from "./menu.js";
@@ -119,12 +119,6 @@ function Drawing() {
               )}
               <div class="menu-title">Scale</div>
               <${Item} checked=${logX.value} onClick=${() => (logX.value = !logX.value)}>Logarithmic x<//>
-              <${Item}
-                checked=${outliers.value} onClick=${() => (outliers.value = !outliers.value)}
-                hint="1 % at either end"
-              >
-                Ignore outliers
-              <//>
               <div class="menu-title">Cards</div>
               ${
                 /** @type {[number, string][]} */ ([

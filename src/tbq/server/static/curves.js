@@ -32,12 +32,12 @@ const sections = computed(() => {
     !all.some(hasCurve)
       ? 4
       : all.every((tag) => tag.split === "evaluation")
-      ? 0
-      : all.every((tag) => tag.split === "training")
-        ? 1
-        : all.some((tag) => tag.role === "loss" || tag.role === "score")
-          ? 2
-          : 3;
+        ? 0
+        : all.every((tag) => tag.split === "training")
+          ? 1
+          : all.some((tag) => tag.role === "loss" || tag.role === "score")
+            ? 2
+            : 3;
   return list.sort((a, b) => rank(a) - rank(b));
 });
 

@@ -214,7 +214,10 @@ export const shownColumns = computed(() => {
   if (mainTag.value) usual.push(`${mainTag.value}:last`, ...(report === null ? ["spark"] : []));
   const second = scalarTags.value.find(
     (tag) =>
-      tag.tag !== mainTag.value && hasCurve(tag) && tag.split === "evaluation" && (tag.role === "loss" || tag.role === "score"),
+      tag.tag !== mainTag.value &&
+      hasCurve(tag) &&
+      tag.split === "evaluation" &&
+      (tag.role === "loss" || tag.role === "score"),
   );
   if (second) usual.push(`${second.tag}:last`);
   usual.push(

@@ -34,7 +34,8 @@ export const pins = signal([]); // tags
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const logs = signal(new Set()); // tags whose y axis is logarithmic
 export const logX = signal(false);
-export const outliers = signal(false); // true: the scale leaves out the extreme 1 % on either side
+/** @type {import("./types.js").Signal<Set<string>>} */
+export const entire = signal(new Set()); // tags whose y axis also covers outliers
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const folded = signal(new Set()); // prefixes of tags
 export const full = signal(""); // the tag that fills the screen
@@ -82,7 +83,7 @@ const FIELDS = [
   { key: "pin", signal: pins, write: (/** @type {string[]} */ v) => v, read: (/** @type {string[]} */ v) => v },
   names("log", logs),
   flag("logx", logX),
-  flag("outliers", outliers),
+  names("entire", entire),
   names("fold", folded),
   text("full", full, true),
   text("kind", kind, true),

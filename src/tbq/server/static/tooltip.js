@@ -1,6 +1,6 @@
 // The values under the crosshair, of at most eight runs; exact once the server has answered.
 
-import { html, useEffect, useLayoutEffect, useState } from "./ui.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
 import { hover, fixed, readings, exact, MOST } from "./hover.js";
 import { axis, smooth } from "./state.js";
 import { legendOf } from "./runs.js";
@@ -35,6 +35,18 @@ function xText(x, kind, unit) {
 function drawn(each, point) {
   if (!point) return each.value;
   return (point.smoothed === undefined ? point.value : point.smoothed) ?? NaN;
+}
+
+/** Where a tooltip goes: right of the crosshair, else left of it, else where it covers least; never over an axis, so a
+ * tall one sticks out above. @param {import("./chart/paint.js").Layout} l @param {number} width @param {number} w
+ * @param {number} h @param {number} px @param {number} py @returns {{ x: number, y: number }} */
+export function beside(l, width, w, h, px, py) {
+  const y = Math.min(Math.max(py - h / 2, l.top), l.bottom - h - 4);
+  if (px + 14 + w <= width) return { x: px + 14, y };
+  if (px - 14 - w >= l.left) return { x: px - 14 - w, y };
+  // No room on either side: above the curve.
+  const x = Math.min(Math.max(px - w / 2, l.left), Math.max(width - w, l.left));
+  return { x, y: py - h - 14 };
 }
 
 /** @param {{ chart: any, tag: string }} props */
@@ -83,10 +95,16 @@ export function Tooltip({ chart, tag }) {
     colour: colour(each.series),
   }));
   useLayoutEffect(() => chart.mark(marks), [chart, marks]);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    const node = box.current;
+    if (!node || !at) return;
+    const { x, y } = beside(chart.layout, chart.width, node.offsetWidth, node.offsetHeight, at.px, best?.y ?? at.py);
+    node.style.left = `${x}px`;
+    node.style.top = `${y}px`;
+  }, [at, best, chart, marks]);
   if (!at || !list.length) return null;
   const more = chart.series().length - list.length;
-  const right = at.px > chart.width / 2;
-  const style = { [right ? "right" : "left"]: `${right ? chart.width - at.px + 14 : at.px + 14}px` };
   const steps = new Set(rows.flatMap(({ point }) => (point ? [point.step] : [])));
   const nearestPoint = best && pointOf(best);
   const head =
@@ -95,7 +113,7 @@ export function Tooltip({ chart, tag }) {
       : xText(nearestPoint?.x ?? best?.at ?? at.x, axis.value, unitAt(chart.layout.xs, at.px));
   const text = (/** @type {number} */ value, /** @type {number} */ y) => numberTo(value, unitAt(chart.layout.ys, y));
   const raw = by > 0 && rows.some(({ each }) => each.series.group === null);
-  return html`<div class="tooltip" style=${style} role="status">
+  return html`<div class="tooltip" ref=${box} role="status">
     <div class="tooltip-head">${head}</div>
     <table>
       ${
