@@ -64,10 +64,29 @@ export const rows = computed(() => {
     list.push({ kind: "group", name, ids, open, colours });
     if (open) for (const run of ids) list.push({ kind: "run", run, depth: 1 });
   };
-  for (const each of groups.value) add(each.name, members.get(each.name) ?? [], each.colours);
+  for (const each of inOrder(groups.value, members)) add(each.name, members.get(each.name) ?? [], each.colours);
   add("in no group", rest, null);
   return list;
 });
+
+/** Groups in the order of their means, if the table is sorted by a metric; those without a value come last.
+ * @param {import("./types.js").Group[]} all @param {Map<string, Run[]>} members */
+function inOrder(all, members) {
+  const key = sort.value.replace(/^-/, "");
+  if (!metricOf(key)) return all;
+  const way = sort.value.startsWith("-") ? -1 : 1;
+  const means = new Map(all.map((each) => [each.name, meanOf(members.get(each.name) ?? [], key)?.mean ?? null]));
+  return [...all].sort((a, b) => {
+    const [x, y] = [means.get(a.name) ?? null, means.get(b.name) ?? null];
+    return x === null || y === null ? Number(x === null) - Number(y === null) : way * (x - y);
+  });
+}
+
+/** The mean of a column over the runs that have a finite value. @param {Run[]} list @param {string} key */
+function meanOf(list, key) {
+  const values = list.map((run) => cellOf(run, key)).filter((v) => typeof v === "number" && Number.isFinite(v));
+  return values.length ? { mean: values.reduce((a, b) => a + b, 0) / values.length, n: values.length } : null;
+}
 
 /** Identifies a row's run or group, independent of its position. @param {Row | undefined} row */
 const identity = (row) => (row === undefined ? "" : row.kind === "run" ? `run ${row.run.id}` : `group ${row.name}`);
@@ -125,6 +144,8 @@ const longestStep = computed(() =>
 );
 const LETTER = 7.4; // pixels of a letter
 const ASIDE = 62; // pixels of a row beside its name: box, state and gaps
+const BOLD = 7.8;
+const GROUP_ASIDE = 96; // also the fold and the number of runs
 const DEEP = 2.2; // letters by which a run is indented below its group
 const NARROWEST = 96;
 const longest = computed(() => {
@@ -132,8 +153,11 @@ const longest = computed(() => {
     (most, run) => Math.max(most, (runLabels.value.get(run.name) ?? run.name).length),
     8,
   );
-  const ofGroups = groups.value.reduce((most, each) => Math.max(most, each.name.length + 6), 0);
-  return Math.max(letters + (group.value ? DEEP : 0), ofGroups);
+  return letters + (group.value ? DEEP : 0);
+});
+const longestGroup = computed(() => {
+  const letters = groups.value.reduce((most, each) => Math.max(most, each.name.length), 0);
+  return group.value && letters ? letters * BOLD + GROUP_ASIDE : 0;
 });
 const nameRoom = signal(20); // letters
 const shortNames = labelsWithin(nameRoom);
@@ -167,12 +191,15 @@ export function RunsTable() {
   const { top, left, height, width } = scrolled.value;
   // Long names are shortened, so that the columns up to the curve fit left of the divider.
   const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
-  const room = wide.value ? 420 : first && width - first >= 180 ? width - first : width * 0.6;
-  const usual = Math.round(Math.max(148, Math.min(longest.value * LETTER + ASIDE, room)));
+  const fitting = first && width - first >= 180 ? width - first : width * 0.6;
+  // Names of groups that cannot be told apart are worse than a column behind the divider.
+  const room = wide.value ? 420 : longestGroup.value > fitting ? width * 0.7 : fitting;
+  const content = Math.max(longest.value * LETTER + ASIDE, longestGroup.value);
+  const usual = Math.round(Math.max(148, Math.min(content, room)));
   const nameWidth = dragged.value ? Math.min(dragged.value, Math.max(width - 40, NARROWEST)) : usual;
   useEffect(() => {
     nameRoom.value = Math.max(4, Math.floor((nameWidth - ASIDE) / LETTER - (group.value ? DEEP : 0)));
-    groupRoom.value = Math.max(4, Math.floor((nameWidth - ASIDE) / LETTER) - 5);
+    groupRoom.value = Math.max(4, Math.floor((nameWidth - GROUP_ASIDE) / BOLD));
   }, [nameWidth, group.value]);
   let x = nameWidth;
   const places = keys.map((key) => {
@@ -245,7 +272,7 @@ function NameHandle({ width }) {
   return html`<span
     class="name-handle" role="separator" tabindex="0" aria-orientation="vertical" aria-valuenow=${width}
     aria-label="Width of the names" title="Drag to widen; double click: as wide as the names"
-    onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (dragged.value = longest.value * LETTER + ASIDE)}
+    onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (dragged.value = Math.round(Math.max(longest.value * LETTER + ASIDE, longestGroup.value)))}
   ></span>`;
 }
 
@@ -406,19 +433,15 @@ function GroupRow({ row, index, places, nameWidth, style }) {
       <span class="dim n">n=${on === ids.length ? ids.length : `${on} of ${ids.length}`}</span>
     </div>
     ${places.map((/** @type {any} */ each) => {
-      const values = ids
-        .map((/** @type {Run} */ run) => cellOf(run, each.key))
-        .filter((/** @type {any} */ v) => typeof v === "number" && Number.isFinite(v));
-      const mean = values.length
-        ? values.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0) / values.length
-        : null;
       const meant = metricOf(each.key) || each.key === "duration";
+      const of = meant ? meanOf(ids, each.key) : null;
+      const odd = of && metricOf(each.key) ? ids.filter((/** @type {Run} */ run) => isBroken(run, each.key)).length : 0;
       return html`<div
         key=${each.key} role="gridcell" class="cell num"
         style=${{ left: `${each.left}px`, width: `${each.width}px` }}
-        title=${meant && mean !== null ? `mean of ${values.length}: ${mean}` : undefined}
+        title=${of ? `mean of ${of.n}: ${of.mean}${odd ? `; ${odd} not finite` : ""}` : undefined}
       >
-        ${meant ? shownAs(each.key, mean) : ""}
+        ${odd > 0 && html`<span class="failed" aria-label="a run is not finite">✕ </span>`}${shownAs(each.key, of?.mean)}
       </div>`;
     })}
   </div>`;
