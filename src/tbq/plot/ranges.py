@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 4e307
 _LEAST = 5e-324
-_BULKS, _CORES = 10.0, 4.0  # see usual_range
-_SAMPLED = 4096  # values of a curve that quantiles are computed from
 
 
 def on_axis(x: NDArray[Any]) -> Floats:
@@ -71,67 +69,6 @@ def y_range(panel: Panel, values: Sequence[Floats], options: PlotOptions) -> tup
         low, high = (low, spaced(low, low, options.log_y, 0.04)[1]) if top is None else (
             spaced(high, high, options.log_y, 0.04)[0], high)  # fmt: skip
     return low, high
-
-
-def usual_range(curves: Sequence[Floats], log: bool = False) -> tuple[float, float] | None:
-    """The range of curves without outliers: one diverged run does not flatten the others. None without finite values.
-
-    1. The bulk of a curve is its range from the 5 % to the 95 % quantile; its own range is that of its values at most ten
-       bulks away from the bulk. So a spike of a few steps does not count, but the steep start of a loss does.
-    2. The core is the median of the curves' own ranges: at least half of the curves lie within it above, and half below.
-       A curve leaves the range if its own range ends more than four cores away from the core, and if it begins nearer
-       than that; a curve that does not begin near the core leaves if at most a quarter of the curves do. So a run
-       that diverges leaves the range, but one of two runs on different levels does not.
-    3. The range covers the own ranges of the other curves.
-
-    A bulk or a core counts as at least half of its largest absolute value; on a log axis, as at least half a decade.
-
-    >>> usual_range([np.array([2.0, 1.0, 0.5]), np.array([2.5, 1.0, 1e6])])
-    (0.5, 2.5)
-    >>> usual_range([np.array([1.0, 1.0]), np.array([1e6, 1e6])])
-    (1.0, 1000000.0)
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        known = [np.log10(curve) if log else curve for curve in curves]
-    known = [kept for curve in known if len(kept := curve[np.isfinite(curve)])]
-    if not known:
-        return None
-    own = [_own_range(curve, log) for curve in known]
-    lows, highs = sorted(low for low, _ in own), sorted(high for _, high in own)
-    count = len(known)
-    core = sorted((lows[count // 2], highs[(count - 1) // 2]))
-    bottom, top = _around(core[0], core[1], _CORES, log)
-    far = [low < bottom or high > top for low, high in own]
-    begins_far = [not bottom <= curve[0] <= top for curve in known]
-    few = 4 * sum(out and begins for out, begins in zip(far, begins_far, strict=True)) <= count
-    leaves = [out and (few or not begins) for out, begins in zip(far, begins_far, strict=True)]
-    # A curve that leaves the range begins within it.
-    ends = [
-        (float(curve[0]),) * 2 if gone and not begins else range_of
-        for curve, range_of, gone, begins in zip(known, own, leaves, begins_far, strict=True)
-        if not (gone and begins)
-    ]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    return (10.0**low, 10.0**high) if log else (low, high)
-
-
-def _own_range(curve: Floats, log: bool) -> tuple[float, float]:
-    some = curve[:: max(len(curve) // _SAMPLED, 1)]
-    begin, end = np.quantile(some, [0.05, 0.95]).tolist()
-    low, high = float(curve.min()), float(curve.max())
-    if begin == end:  # no spread to compare with
-        return low, high
-    bottom, top = _around(begin, end, _BULKS, log)
-    if low < bottom or high > top:
-        inside = curve[(curve >= bottom) & (curve <= top)]
-        low, high = float(inside.min()), float(inside.max())
-    return low, high
-
-
-def _around(low: float, high: float, times: float, log: bool) -> tuple[float, float]:
-    span = max(high / 2 - low / 2, 0.25 if log else max(abs(low), abs(high)) / 4)  # halves: no span is infinite
-    reach = min(span * 2 * times, _LARGEST)
-    return low - reach, high + reach
 
 
 def _ends(panel: Panel, parts: Sequence[Floats], options: PlotOptions) -> list[Floats]:
