@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 
 from tbq.text import GAP
 
-# One part of a name: `key=value`, whose key may contain `_`, or a word; separators are / , ; _ and spaces.
-_PART = re.compile(r"[^/,; =]+=[^/,; _]*|[^/,; _]+")
+# One part of a name: `key=value`, whose key may contain `_`, or a word, with the number after it (`lr_0.1`, `run 3`);
+# separators are / , ; _ and spaces.
+_PART = re.compile(r"[^/,; =]+=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?")
 
 
 def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], int] = len) -> list[str]:
     """A label for each name, in the order of the names; different names have different labels.
 
-    1. Names consist of parts between separators. If all names have the same number of parts, the parts that are equal in
+    1. Names consist of parts between separators (`_PART`). If all names have the same number of parts, the parts that are equal in
        all names go. Otherwise, the parts that all names begin with go, and those that all names end with; each name keeps
        at least one part. The parts that remain are joined by the separators before them. If a label would be empty, or
        two would be equal, the names stay as they are.

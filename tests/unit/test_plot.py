@@ -14,7 +14,7 @@ import pytest
 
 import tbq
 from tbq.errors import SelectionError, TbqWarning, UsageError
-from tbq.plot.style import DASHES
+from tbq.plot.looks import DASHES
 from tbq.table.table import Table
 
 pytestmark = pytest.mark.filterwarnings(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-_LONGEST = 48  # characters of a name
+LONGEST = 48  # characters of a name
 # Metadata of a file: nothing that differs from one day or machine to the next.
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
@@ -104,7 +104,7 @@ def literal(text: Text) -> Text:
     return text
 
 
-def name_text(name: str, longest: int = _LONGEST) -> str:
+def name_text(name: str, longest: int = LONGEST) -> str:
     """A log's name for a picture: on one line, harmless, not too long."""
     return printable(shortened(name, longest))
 

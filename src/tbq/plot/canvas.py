@@ -106,8 +106,9 @@ class Canvas:
         return dots.reshape(self.height, 4, self.width, 2).swapaxes(1, 2)
 
 
-def rows_of(values: Floats, low: float, high: float, height: int) -> Floats:
-    """The rows of values on an axis from low (the last row) to high (row 0); values outside it lie at its ends.
+def rows_of(values: Floats, low: float, high: float, height: int, clip: bool = True) -> Floats:
+    """The rows of values on an axis from low (the last row) to high (row 0); values outside it lie at its ends, or
+    without `clip` as far beyond them as the axis is long.
 
     >>> rows_of(np.array([0.0, 0.5, 1.0, np.nan]), 0, 1, 11).tolist()
     [10.0, 5.0, 0.0, nan]
@@ -115,9 +116,10 @@ def rows_of(values: Floats, low: float, high: float, height: int) -> Floats:
     if not high > low:
         return np.where(np.isnan(values), np.nan, float((height - 1) // 2))
     inside = np.clip(values, low, high)
+    beyond = np.zeros(1) if clip else np.sign(values - inside, where=~np.isnan(values), out=np.zeros(len(values)))
     if high / 2 - low / 2 > 1:  # halves, because the span of two finite numbers may be infinite
         low, high, inside = low / 2, high / 2, inside / 2
-    return np.rint((high - inside) / (high - low) * (height - 1))
+    return np.rint((high - inside) / (high - low) * (height - 1)) - beyond * height
 
 
 def _joined(first: Floats, last: Floats, top: Floats, bottom: Floats) -> tuple[Floats, Floats]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tbq.numbers import number
+from tbq.numbers import compact, number
 from tbq.plot import ticks
 from tbq.plot.canvas import UNOWNED, Canvas, rows_of
 from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.colours import RED
+from tbq.plot.ranges import usual_range
 from tbq.table.pixels import Columns as Columns
 from tbq.table.pixels import grid
 from tbq.table.sparks import BROKEN as BROKEN
@@ -57,7 +58,9 @@ class Chart:
     hidden: int = 0  # curves that were left out
     log_x: bool = False
     legend: bool = True  # a last line with names and values
-    limits: tuple[float, float] | None = None  # of the y axis, instead of the range of the curves
+    limits: tuple[float, float] | None = None  # of the y axis
+    span: tuple[float, float] | None = None  # of the values to show, instead of the usual range of the curves
+    marked: bool = True  # marks where curves leave the range
 
     def lines(self, width: int, height: int) -> list[Line]:
         """The chart in exactly `width` × `height` cells; the columns must be those of `plot_width(width)`."""
@@ -70,6 +73,7 @@ class Chart:
         marks = self._value_ticks(low, high, body)
         canvas = Canvas(plot, body)
         self._draw(canvas, low, high)
+        edges = self._edges(low, high, plot)
         names = dict(zip((row for _, row in marks), (label for label, _ in marks), strict=True))
         out: list[Line] = []
         lettered = any(curve.letter for curve in self.curves)
@@ -82,6 +86,8 @@ class Chart:
                 Span("┤" if label else "│", dim=True),
                 *(self._styled(text, owner) for text, owner in pieces),
             ]
+            if row in (0, body - 1) and body > 1:
+                line[2:] = _over(line[2:], edges[row == 0])
             if lettered:
                 line.append(Span(ends.get(row, " "), bold=True))
             out.append(filled(line, width))
@@ -97,16 +103,9 @@ class Chart:
         if self.limits is not None:
             low, high = self._scaled(np.array(self.limits)).tolist()
             return low, high
-        drawn = [columns for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
-        bands = [end for curve in self.curves for end in curve.band or ()]
-        values = np.concatenate(
-            [*(part for each in drawn for part in (each.min, each.max)), *bands, np.zeros(0)]
-        )
-        values = self._scaled(values)
-        values = values[np.isfinite(values)]
-        if not len(values):
+        low, high = self._scaled(np.array(self.span or self._usual())).tolist()
+        if not (math.isfinite(low) and math.isfinite(high)):
             return math.nan, math.nan
-        low, high = float(values.min()), float(values.max())
         if self.log:
             return (low, high) if high > low else (low - 0.5, high + 0.5)
         if high - low <= _NOISE * max(abs(low), abs(high)):
@@ -119,6 +118,38 @@ class Chart:
             return low, high
         rounded = math.floor(low / size + 1e-9) * size, math.ceil(high / size - 1e-9) * size
         return rounded if all(map(math.isfinite, rounded)) else (low, high)
+
+    def _usual(self) -> tuple[float, float]:
+        curves = [_points(columns) for curve in self.curves for columns in (curve.columns, curve.raw) if columns]
+        return usual_range(curves, self.log) or (math.nan, math.nan)
+
+    def leaving(self) -> list[tuple[Curve, bool, float, int]]:
+        """The curves that leave the range, each with whether above it, its farthest value, and its first column there."""
+        low, high = self._range()
+        out = []
+        for curve in self.curves if self.marked else ():
+            top, bottom = self._scaled(curve.columns.max), self._scaled(curve.columns.min)
+            for above, values, far in ((True, curve.columns.max, top > high), (False, curve.columns.min, bottom < low)):
+                far &= np.isfinite(values)
+                if self.log:
+                    far &= values > 0
+                if far.any():
+                    value = float(values[far].max() if above else values[far].min())
+                    out.append((curve, above, value, int(np.argmax(far))))
+        return out
+
+    def _edges(self, low: float, high: float, plot: int) -> dict[bool, dict[int, Span]]:
+        """The marks of curves that leave the range, by cell, of the top row (True) and the bottom row."""
+        marks: dict[bool, dict[int, Span]] = {True: {}, False: {}}
+        for curve, above, value, column in sorted(self.leaving(), key=lambda each: -abs(each[2])):
+            text = f"{'▲' if above else '▼'}{compact(value) if abs(value) >= 1000 else number(value)}"
+            start = min(column // 2, plot - len(text))
+            cells = range(start, start + len(text))
+            if start >= 0 and marks[above].keys().isdisjoint(range(start - 1, cells.stop + 1)):
+                marks[above].update(
+                    {cell: Span(letter, curve.colour, bold=True) for cell, letter in zip(cells, text, strict=True)}
+                )
+        return marks
 
     def _scaled(self, values: Floats) -> Floats:
         if not self.log:
@@ -176,7 +207,7 @@ class Chart:
     ) -> None:
         height = canvas.height * 4
         first, last, bottom, top = (
-            rows_of(self._scaled(each), low, high, height)
+            rows_of(self._scaled(each), low, high, height, clip=False)
             for each in (columns.first, columns.last, columns.min, columns.max)
         )
         canvas.curve(first, last, top, bottom, owner, only_free=only_free)
@@ -269,6 +300,19 @@ class Chart:
         if remaining:
             line.append(Span(f" +{remaining}", dim=True))
         return line
+
+
+def _points(columns: Columns) -> Floats:
+    """The smallest and largest values of columns, in the order of x."""
+    return np.column_stack([columns.min, columns.max]).ravel()
+
+
+def _over(line: Line, marks: dict[int, Span]) -> Line:
+    """The line with marks in some of its cells."""
+    if not marks:
+        return line
+    cells = [span._replace(text=letter) for span in line for letter in span.text]
+    return _merged([marks.get(i, span) for i, span in enumerate(cells)])
 
 
 def plot_width(width: int) -> int:

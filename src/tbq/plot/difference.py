@@ -9,7 +9,7 @@ import numpy as np
 
 from tbq.errors import SelectionError, UsageError
 from tbq.plot import ranges
-from tbq.plot.backend import literal, name_text
+from tbq.plot.backend import LONGEST, literal, name_text
 from tbq.plot.figure import draw_panel
 from tbq.plot.lines import Line
 from tbq.plot.scales import dress
@@ -51,7 +51,7 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
         for i, panel in enumerate(both):
             above, below = axes[i], axes[count + i]
             draw_panel(above, panel, chart, vectors)
-            named(above, y=panel.tag)
+            named(above, y=chart.y_name(panel))
             x, values = subtracted(*panel.lines)
             _below(below, x, values, options, above)
             named(below, x=chart.x_name, y="B − A" if i == 0 else None)
@@ -60,8 +60,8 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
             legend = axes[0].legend(
                 handles,
                 [
-                    name_text(f"{letter}  {line.label}")
-                    for letter, line in zip("AB", both[0].lines, strict=True)
+                    name_text(f"{letter}  {label}")
+                    for letter, label in zip("AB", chart.labels(LONGEST - 3).values(), strict=True)
                 ],
                 loc="best",
             )

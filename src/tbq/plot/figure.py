@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.errors import UsageError
+from tbq.numbers import number
 from tbq.plot import ranges
-from tbq.plot.backend import fonts_for, literal, name_text, new_figure, styled
+from tbq.plot.backend import LONGEST, fonts_for, literal, name_text, new_figure, points, styled
 from tbq.plot.lines import Line, Panel
+from tbq.plot.looks import Look
 from tbq.plot.scales import dress
 from tbq.plot.sheet import side_by_side
-from tbq.plot.style import DASHES, settings, size_of
+from tbq.plot.style import settings, size_of
 from tbq.table.pixels import envelope, grid, kept
+from tbq.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +31,8 @@ _MOST_VERTICES = 8000  # of a panel in a vector file, which has no pixels
 _FEWEST_COLUMNS, _MOST_COLUMNS = 60, 4000
 _BAND, _RAW, _MEMBER = 0.18, 0.3, 0.35  # opacities
 _MOST_TAKEOVERS = 40
+_MARKERS = 8  # of a line
+_MOST_VALUES, _VALUE_WIDTH = 4, 0.2  # of lines that leave the range, and the share of the width that one takes
 
 
 def draw(chart: ScalarPanels, ax: Axes | None = None, vectors: bool = False) -> Figure | Axes:
@@ -47,7 +52,7 @@ def draw(chart: ScalarPanels, ax: Axes | None = None, vectors: bool = False) -> 
     rows = -(-len(panels) // columns)
     from tbq.plot.legend import labels_of, legends, room_above, room_aside
 
-    texts = [*labels_of(chart), *(panel.tag for panel in panels), options.title or "", chart.x_name]
+    texts = [*labels_of(chart), *map(chart.y_name, panels), options.title or "", chart.x_name]
     style = fonts_for(map(name_text, texts), settings(options))
     letters = style["legend.fontsize"]
     width, height = size_of(options, columns, rows, room_aside(chart, letters))
@@ -69,8 +74,12 @@ def draw(chart: ScalarPanels, ax: Axes | None = None, vectors: bool = False) -> 
 
 
 def _titles(ax: Axes, panel: Panel, chart: ScalarPanels, alone: bool, bottom: bool = True) -> None:
-    name = name_text(panel.tag)
-    if alone or chart.options.paper:
+    name = name_text(chart.y_name(panel))
+    if panel.whole is not None:
+        if ax.get_subplotspec() is None or ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+            literal(ax.yaxis.label)
+            ax.set_ylabel(name)
+    elif alone or chart.options.paper:
         literal(ax.yaxis.label)
         ax.set_ylabel(name)
     else:
@@ -82,7 +91,7 @@ def _titles(ax: Axes, panel: Panel, chart: ScalarPanels, alone: bool, bottom: bo
 
 def draw_panel(ax: Axes, panel: Panel, chart: ScalarPanels, vectors: bool) -> None:
     """Draw the lines of a panel, with everything except names."""
-    options = chart.options
+    options = chart.options.of_tag(panel.tag)
     x_range = ranges.x_range(panel)
     values = [ranges.shown(line, options) for line in panel.lines]
     ranges.tell_gaps(panel, values, options)
@@ -91,26 +100,28 @@ def draw_panel(ax: Axes, panel: Panel, chart: ScalarPanels, vectors: bool) -> No
     if options.log_y:
         ax.set_yscale("log")
     width = _columns(ax, panel, options, vectors)
-    y_range = ranges.y_range(panel, values, options)
+    y_range = ranges.y_range(panel, options)
     ax.set_xlim(*ranges.spaced(*x_range, options.log_x, 0.015))
     ax.set_ylim(*y_range)
     ax.set_autoscale_on(False)
     for member in panel.members:
-        _line(
-            ax, member, ranges.shown(member, options), x_range, width, options, member.colour, _MEMBER, 0.45
-        )
+        shown, faint = ranges.shown(member, options), Look(member.colour)
+        _line(ax, member, shown, x_range, width, options, faint, _MEMBER, 0.45)
     for line in panel.lines:
         _band(ax, line, x_range, y_range, width, options)
     for line in panel.lines:
         if line.raw is not None:
             raw = ranges.positive(line.raw, options.log_y)
-            _line(ax, line, raw, x_range, width, options, line.colour, _RAW, 0.6)
-    styles = _dashes(panel, options)
+            _line(ax, line, raw, x_range, width, options, Look(line.colour), _RAW, 0.6)
+    labels = chart.labels(LONGEST)
     for line, shown in zip(panel.lines, values, strict=True):
-        drawn = _line(ax, line, shown, x_range, width, options, line.colour, 1.0, 1.0, styles[line.group])
-        drawn.set_label(name_text(line.label))
+        look = chart.looks[line.group]
+        drawn = _line(ax, line, shown, x_range, width, options, look, 1.0, 1.0)
+        drawn.set_label(printable(labels[line.group]))
+        drawn._tbq_group = line.group
         drawn.set_zorder(3)
     _marks(ax, panel, x_range, width, options)
+    _leaving(ax, ranges.leaving(panel, y_range, options), options)
     _takeovers(ax, panel)
     dress(ax.xaxis, options.axis, options.log_x)
     dress(ax.yaxis, "value", options.log_y)
@@ -136,22 +147,40 @@ def _line(
     x_range: tuple[float, float],
     width: int,
     options: PlotOptions,
-    colour: str,
+    look: Look,
     opacity: float,
     thickness: float,
-    dashes: Any = "-",
 ) -> Any:
     column = grid(line.x, *x_range, width, options.log_x)
     rows = kept(column, values, 4 * width)
     x, y = line.x[rows], values[rows]
     weight = _weight() * thickness
-    (drawn,) = ax.plot(x, y, color=colour, alpha=opacity if opacity < 1 else None, lw=weight, ls=dashes)
+    alpha = opacity if opacity < 1 else None
+    (drawn,) = ax.plot(x, y, color=look.colour, alpha=alpha, lw=weight, ls=look.dashes)
+    if look.marker:
+        drawn.set(marker=look.marker, markersize=weight * 3, markeredgewidth=0, markevery=_places(x, y, _MARKERS))
     alone = _alone(np.isfinite(y))
     if alone.any():  # a point without neighbours has no line
         ax.plot(
-            x[alone], y[alone], color=colour, alpha=opacity, ls="none", marker="o", ms=weight * 3.2, mew=0
+            x[alone],
+            y[alone],
+            color=look.colour,
+            alpha=opacity,
+            ls="none",
+            marker=look.marker or "o",
+            ms=weight * 3.2,
+            mew=0,
         )
     return drawn
+
+
+def _places(x: Floats, y: Floats, count: int) -> list[int]:
+    """The points with a marker, evenly over the line."""
+    known = np.flatnonzero(np.isfinite(y))
+    if not len(known):
+        return []
+    wanted = np.linspace(x[known[0]], x[known[-1]], count + 2)[1:-1]
+    return sorted(set(known[np.searchsorted(x[known], wanted).clip(0, len(known) - 1)].tolist()))
 
 
 def _alone(present: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -179,6 +208,10 @@ def _band(
     if options.log_y:  # on a log axis, a band that reaches below zero extends to the end
         low = np.where((low <= 0) & (high > 0), min(y_range[0], 1e-300) or 1e-300, low)
         low = np.where(low > 0, np.maximum(low, y_range[0] / 1e3), np.nan)
+    center = ranges.shown(line, options)
+    if options.ylim == (None, None):  # a band around a center outside the range would only hide the others
+        outside = (center < y_range[0]) | (center > y_range[1])
+        low, high = (np.where(outside, np.nan, end) for end in (low, high))
     rows, low, high = envelope(grid(line.x, *x_range, width, options.log_x), low, high, 2 * width)
     finite = np.isfinite(low) & np.isfinite(high)
     if finite.any():
@@ -195,12 +228,6 @@ def _band(
                 lw=_weight() * 2,
                 zorder=2,
             )
-
-
-def _dashes(panel: Panel, options: PlotOptions) -> dict[str, Any]:
-    names = list(dict.fromkeys(line.group for line in panel.lines))
-    differ = options.paper and len(names) >= 5
-    return {name: DASHES[i % len(DASHES)] if differ else "-" for i, name in enumerate(names)}
 
 
 # Marks.
@@ -231,6 +258,56 @@ def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, opt
                 clip_on=False,
                 zorder=6,
             )
+
+
+def _leaving(ax: Axes, gone: list[ranges.Leaving], options: PlotOptions) -> None:
+    """Mark where lines leave the range, with their farthest values, and say how many do."""
+    if not gone:
+        return
+    grey = ax.xaxis.label.get_color()
+    small = points("legend.fontsize") * 0.9
+    taken: dict[bool, list[float]] = {True: [], False: []}
+    for each in sorted(gone, key=lambda each: -abs(each.value)):
+        at = ax.transAxes.inverted().transform(ax.transData.transform((each.x, ax.get_ylim()[each.above])))[0]
+        if not -0.01 <= at <= 1.01:
+            continue
+        is_mean = each.line.count is not None or options.band == "none"
+        ax.plot(
+            [each.x],
+            [1.0 if each.above else 0.0],
+            transform=ax.get_xaxis_transform(),
+            color=each.line.colour,
+            ls="none",
+            marker="^" if each.above else "v",
+            ms=_weight() * 3.4,
+            mew=0,
+            alpha=1.0 if is_mean else _MEMBER,
+            clip_on=False,
+            zorder=6,
+        )
+        if not is_mean or len(taken[each.above]) >= _MOST_VALUES or any(
+            abs(at - other) < _VALUE_WIDTH for other in taken[each.above]
+        ):
+            continue
+        taken[each.above].append(at)
+        beside = -1 if at > 0.8 else 1
+        literal(
+            ax.annotate(
+                ("up to " if each.above else "down to ") + number(each.value).replace("-", "−"),
+                (at, 1.0 if each.above else 0.0),
+                xycoords="axes fraction",
+                xytext=(4 * beside, -2 if each.above else 2),
+                textcoords="offset points",
+                color=each.line.colour,
+                fontsize=small,
+                va="top" if each.above else "bottom",
+                ha="left" if beside > 0 else "right",
+                zorder=6,
+            )
+        )
+    literal(
+        ax.set_title(ranges.leaving_words(gone), loc="right", fontsize=small, color=grey, fontweight="normal")
+    ).set_alpha(0.75)
 
 
 def _takeovers(ax: Axes, panel: Panel) -> None:

@@ -21,6 +21,7 @@ class Groups:
     names: Sequence[str]
     colours: Mapping[str, str]
     by_run: bool  # each run is its own group
+    ordinal: bool = False  # the colours are a scale, so that neighbours are similar
 
     @classmethod
     def of(
@@ -45,4 +46,4 @@ class Groups:
             chosen = ordinal(grouping.names, dark)
         else:
             chosen = (colours if dark else print_colours)(grouping.names)
-        return cls(grouping.of_run, grouping.names, chosen, False)
+        return cls(grouping.of_run, grouping.names, chosen, False, grouping.numeric)

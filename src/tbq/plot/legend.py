@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tbq.plot.backend import literal, name_text, points
+from tbq.plot.backend import LONGEST, literal, points
+from tbq.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +21,12 @@ _INSIDE = 6
 _DIRECT = 6
 _DIRECT_LETTERS = 22
 _LINE = 1.4  # the height of an entry, in font sizes
-_ROWS = 8  # of a legend above the panels; the figure grows for them
+_ROWS = 12  # of a legend above the panels; the figure grows for them
 
 
 def labels_of(chart: ScalarPanels) -> list[str]:
-    """The labels of the lines of all panels, each once."""
-    return list(dict.fromkeys(line.label for panel in chart.panels for line in panel.lines))
+    """The label of each group."""
+    return [printable(label) for label in chart.labels(LONGEST).values()]
 
 
 def place_of(chart: ScalarPanels) -> str:
@@ -56,7 +57,7 @@ def is_above(chart: ScalarPanels, size: float) -> bool:
 
 
 def _aside(chart: ScalarPanels, size: float) -> float:
-    longest = max((len(name_text(label)) for label in labels_of(chart)), default=0)
+    longest = max(map(len, labels_of(chart)), default=0)
     return min(0.5 + 0.0085 * size * longest, 0.44 * size)
 
 
@@ -64,7 +65,7 @@ def room_above(chart: ScalarPanels, width: float, size: float) -> float:
     """Inches that a legend above the panels takes; `size` is its font size in points."""
     if place_of(chart) != "outside" or not is_above(chart, size):
         return 0.0
-    labels = [name_text(label) for label in labels_of(chart)]
+    labels = labels_of(chart)
     rows = -(-len(labels) // beside(labels, width, size))
     return min(rows, _ROWS) * size * _LINE / 72
 
@@ -82,7 +83,8 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: ScalarPanels) -> None:
         return
     if place == "direct":
         figure.draw_without_rendering()  # for the layout
-        fitted = [_direct(ax) for ax in axes]
+        texts = chart.labels(LONGEST)
+        fitted = [_direct(ax, texts) for ax in axes]
         if all(fitted):
             return
         for ax in axes:
@@ -90,7 +92,7 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: ScalarPanels) -> None:
                 text.remove()
         place = "outside" if len(axes) > 1 else "inside"
     size = points("legend.fontsize")
-    names = list(dict.fromkeys(map(name_text, labels_of(chart))))
+    names = labels_of(chart)
     width, height = figure.get_figwidth(), figure.get_figheight()
     over = place == "outside" and is_above(chart, size)
     columns = beside(names, width, size) if over else 1
@@ -120,28 +122,29 @@ def _entries(axes: Sequence[Axes], chart: ScalarPanels, most: int) -> tuple[list
     first: dict[str, Any] = {}
     for ax in axes:
         for drawn in ax.get_lines():
-            if drawn.get_zorder() == 3:
-                first.setdefault(str(drawn.get_label()), drawn)
-    names = [name for name in dict.fromkeys(map(name_text, labels_of(chart))) if name in first]
-    shown = names if len(names) <= most else names[: most - 1]
-    handles = [first[name] for name in shown]
+            if hasattr(drawn, "_tbq_group"):
+                first.setdefault(str(drawn._tbq_group), drawn)
+    names = {group: label for group, label in chart.labels(LONGEST).items() if group in first}
+    kept = list(names) if len(names) <= most else list(names)[: most - 1]
+    handles = [first[group] for group in kept]
+    shown = [printable(names[group]) for group in kept]
     if len(shown) < len(names):
         handles.append(Line2D([], [], ls="none"))
         shown = [*shown, f"… and {len(names) - len(shown):,} more"]
     return handles, shown
 
 
-def _direct(ax: Axes) -> bool:
+def _direct(ax: Axes, labels: Mapping[str, str]) -> bool:
     """Label lines at their ends, pushed apart if they would overlap; False if the labels do not fit."""
     figure: Any = ax.figure
     ends: dict[str, tuple[float, float, str]] = {}
     for drawn in ax.get_lines():
-        if drawn.get_zorder() != 3:
+        if not hasattr(drawn, "_tbq_group"):
             continue
         x, y = np.asarray(drawn.get_xdata(), float), np.asarray(drawn.get_ydata(), float)
         finite = np.flatnonzero(np.isfinite(y))
         if len(finite):
-            ends.setdefault(str(drawn.get_label()), (x[finite[-1]], y[finite[-1]], str(drawn.get_color())))
+            ends.setdefault(str(drawn._tbq_group), (x[finite[-1]], y[finite[-1]], str(drawn.get_color())))
     if not ends:
         return True
     box = ax.get_window_extent()
@@ -156,7 +159,7 @@ def _direct(ax: Axes) -> bool:
     for name, place in zip(order, places, strict=True):
         _, _, colour = ends[name]
         text = ax.annotate(
-            name,
+            printable(labels[name]),
             (1.0, (place - box.y0) / box.height),
             xycoords="axes fraction",
             xytext=(3, 0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -48,25 +49,20 @@ class Line:
     count: tuple[int, int] | None = None  # the fewest and the most runs at a step
     group: str = ""
     takeovers: Sequence[float] = ()  # x where a later session took over
-
-    @property
-    def label(self) -> str:
-        """The line's name in the legend."""
-        if self.count is None:
-            return self.group
-        few, many = self.count
-        return f"{self.group} (n={many})" if few == many else f"{self.group} (n={few}–{many})"
+    lost: int = 0  # runs of the group with non-finite values, which its mean leaves out
 
 
 @dataclass(frozen=True)
 class Panel:
     """The lines of one tag, the runs behind each mean, and the runs with non-finite values: a mean leaves NaN out, but
-    the chart marks where a run diverged."""
+    the chart marks where a run diverged. `runs` are the values of each run, before smoothing."""
 
     tag: str
     lines: list[Line]
     members: list[Line] = field(default_factory=list)
     broken: list[Line] = field(default_factory=list)
+    runs: list[Floats] = field(default_factory=list)
+    whole: Panel | None = None  # the panel that this is a part of, which has its range
 
 
 @dataclass(frozen=True)
@@ -102,10 +98,12 @@ def panels(
     if options.log_x:
         rows = _positive_x(rows, tags)
     lines: dict[str, list[Line]] = {tag: [] for tag in tags}
+    runs: dict[str, list[Floats]] = {tag: [] for tag in tags}
     x_of = _takeover_x(options.x, began or {})
     for run, tag, part in rows.blocks():
         if tag not in lines or run not in groups.of_run:
             continue
+        runs[tag].append(rows.raw[part])
         if options.band != "none" and not options.each and np.isfinite(rows.value[part]).all():
             continue
         group = groups.of_run[run]
@@ -124,11 +122,14 @@ def panels(
     for of_tag in lines.values():
         of_tag.sort(key=lambda line: place[line.group])
     if options.band == "none":
-        return [Panel(tag, of_tag, broken=_broken(of_tag)) for tag, of_tag in lines.items() if of_tag]
+        return [Panel(tag, of_tag, broken=_broken(of_tag), runs=runs[tag]) for tag, of_tag in lines.items() if of_tag]
     means = _bands(rows, tags, groups, options)
+    for tag in tags:
+        lost = Counter(line.group for line in _broken(lines[tag]))
+        means[tag] = [replace(mean, lost=lost[mean.group]) for mean in means[tag]]
     members = {tag: [replace(line, raw=None, takeovers=()) for line in lines[tag]] for tag in tags}
     return [
-        Panel(tag, means[tag], members[tag] if options.each else [], _broken(members[tag]))
+        Panel(tag, means[tag], members[tag] if options.each else [], _broken(members[tag]), runs[tag])
         for tag in tags
         if means[tag]
     ]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, get_args
 
 from tbq.arguments import bad, choice, keywords, whole
 from tbq.decode.options import READING, Reading
 from tbq.live.view import AXES
-from tbq.select import Steps
+from tbq.select import Selection, Steps
 from tbq.table.smooth import check_weight
 
 Kind = Literal[
@@ -43,7 +43,7 @@ class Plotting(TypedDict, total=False):
     x: str
     smooth: float
     log_x: bool
-    log_y: bool
+    log_y: bool | str | Sequence[str]
     ylim: str | tuple[float | None, float | None] | None
     outliers: float | None
     by: str | Sequence[str]
@@ -52,6 +52,10 @@ class Plotting(TypedDict, total=False):
     each: bool
     legend: Legend | None
     title: str | None
+    x_label: str | None
+    y_label: str | None
+    rename: Mapping[str, str] | Sequence[tuple[str, str]]
+    no_n: bool
     size: str | float | tuple[float, float] | None
     panels: int | None
     dpi: float | None
@@ -72,13 +76,17 @@ PLOTTING = tuple(Plotting.__annotations__)
 
 @dataclass(frozen=True)
 class PlotOptions:
-    """Checked options; `size` is (width, height) in inches, with None if the style decides."""
+    """Checked options; `size` is (width, height) in inches, with None if the style decides.
+
+    `log_tags` are the tags with a log axis, if `log_y` does not hold for all.
+    """
 
     kind: str | None = None
     x: str = "step"
     smooth: float = 0.0
     log_x: bool = False
     log_y: bool = False
+    log_tags: tuple[str, ...] = ()
     ylim: tuple[float | None, float | None] = (None, None)
     outliers: float | None = None
     by: str | tuple[str, ...] = "run"
@@ -87,6 +95,10 @@ class PlotOptions:
     each: bool = False
     legend: str | None = None
     title: str | None = None
+    x_label: str | None = None
+    y_label: str | None = None
+    rename: tuple[tuple[str, str], ...] = ()
+    no_n: bool = False
     size: tuple[float | None, float | None] = (None, None)
     panels: int | None = None
     dpi: float | None = None
@@ -105,7 +117,10 @@ class PlotOptions:
         if not isinstance(options.get("x", ""), str):
             raise bad("x", options["x"], "step, relative, wall, or a tag")
         check_weight(options.get("smooth", 0.0), "smooth")
-        for name in ("log_x", "log_y", "each"):
+        if not isinstance(options.get("log_y", False), bool):
+            options["log_tags"] = Selection.of(options["log_y"], "log_y").items or ()
+            options["log_y"] = False
+        for name in ("log_x", "each", "no_n"):
             if not isinstance(options.get(name, False), bool):
                 raise bad(name, options[name], "True or False")
         options["ylim"] = _limits(options.get("ylim"))
@@ -116,7 +131,8 @@ class PlotOptions:
         options["center"] = _center(options.get("center"), band)
         if options.get("legend") is not None:
             choice("legend", options["legend"], LEGENDS)
-        for name in ("title", "font"):
+        options["rename"] = _renames(options.get("rename", ()))
+        for name in ("title", "font", "x_label", "y_label"):
             if options.get(name) is not None and not isinstance(options[name], str):
                 raise bad(name, options[name], "a text")
         options["size"] = _size(options.get("size"))
@@ -128,6 +144,22 @@ class PlotOptions:
         order_of(options.get("order"))
         options["max_runs"] = whole("max_runs", options.get("max_runs", cls.max_runs), least=1)
         return cls(**options)
+
+    def of_tag(self, tag: str) -> PlotOptions:
+        """The options of a tag's panel."""
+        if not self.log_tags:
+            return self
+        return replace(self, log_y=bool(Selection.of(self.log_tags).resolve([tag]).names), log_tags=())
+
+    def renamed(self, name: str) -> str:
+        """A name in the user's words.
+
+        >>> PlotOptions.of({"rename": {"lr=(.*)": r"η = \\1"}}).renamed("lr=0.1")
+        'η = 0.1'
+        """
+        for pattern, words in self.rename:
+            name = re.sub(pattern, words, name)
+        return name
 
     @property
     def paper(self) -> bool:
@@ -143,6 +175,25 @@ class PlotOptions:
     def dark(self) -> bool:
         """Whether the background is dark."""
         return "dark" in self.style
+
+
+def _renames(value: Any) -> tuple[tuple[str, str], ...]:
+    """Pairs of a regular expression and the words instead of what it matches."""
+    want = "pairs of a regular expression and its replacement"
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    if isinstance(pairs, str) or not isinstance(pairs, Sequence):
+        raise bad("rename", value, want)
+    checked = []
+    for pair in pairs:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or [*map(type, pair)] != [str, str]:
+            raise bad("rename", pair, want, hint=r"rename={'lr=(.*)': r'η = \1'}, --rename 'lr=(.*)' 'η = \1'")
+        pattern, words = pair
+        try:
+            re.sub(f"{pattern}|", words, "")  # a match, so that the replacement is checked too
+        except (re.error, IndexError) as error:
+            raise bad("rename", pair, f"{want} ({error})") from None
+        checked.append((pattern, words))
+    return tuple(checked)
 
 
 def order_of(text: str | None) -> tuple[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 4e307
 _LEAST = 5e-324
+_BULKS, _CORES = 10.0, 4.0  # see usual_range
+_SAMPLED = 4096  # values of a curve that quantiles are computed from
 
 
 def on_axis(x: NDArray[Any]) -> Floats:
@@ -29,6 +32,7 @@ def on_axis(x: NDArray[Any]) -> Floats:
 
 
 def x_range(panel: Panel) -> tuple[float, float]:
+    panel = panel.whole or panel
     ends = [(float(x.min()), float(x.max())) for line in [*panel.lines, *panel.members]
             if len(x := line.x[np.isfinite(line.x)])]  # fmt: skip
     if not ends:
@@ -36,28 +40,33 @@ def x_range(panel: Panel) -> tuple[float, float]:
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def y_range(panel: Panel, values: Sequence[Floats], options: PlotOptions) -> tuple[float, float]:
-    """From the smallest to the largest drawn value, or their quantiles, with a margin."""
-    parts = list(values)
-    if options.outliers is None:
-        parts += [positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
-        parts += [shown(member, options) for member in panel.members]
-        parts += _ends(panel, parts, options)
-        ends = [
-            (float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])
-        ]
-        low, high = (
-            min((low for low, _ in ends), default=np.nan),
-            max((high for _, high in ends), default=np.nan),
-        )
-    else:
+def drawn_range(panel: Panel, options: PlotOptions) -> tuple[float, float]:
+    """From the smallest to the largest drawn value, without outliers."""
+    panel = panel.whole or panel
+    parts = [shown(line, options) for line in panel.lines]
+    if options.outliers:
         every = np.concatenate(parts)
         every = every[np.isfinite(every)]
         q = options.outliers
         low, high = np.quantile(every, [q, 1 - q]).tolist() if len(every) else (np.nan, np.nan)
+    else:
+        parts += [positive(line.raw, options.log_y) for line in panel.lines if line.raw is not None]
+        parts += [shown(member, options) for member in panel.members]
+        low, high = _extremes(parts)
+        usual = None
+        if options.outliers is None:
+            runs = [positive(run, options.log_y) for run in panel.runs] or parts
+            usual = usual_range(runs, options.log_y)
+            low, high = _within((low, high), usual)
+        low, high = _extremes([np.array([low, high]), *_ends(panel, low, high, usual, options)])
     if np.isnan(low):
-        low, high = (0.1, 1.0) if options.log_y else (0.0, 1.0)
-    low, high = spaced(low, high, options.log_y, 0.04)
+        return (0.1, 1.0) if options.log_y else (0.0, 1.0)
+    return low, high
+
+
+def y_range(panel: Panel, options: PlotOptions) -> tuple[float, float]:
+    """The limits of the axis: the user's, or what is drawn with a margin."""
+    low, high = spaced(*drawn_range(panel, options), options.log_y, 0.04)
     bottom, top = options.ylim
     wrong = [end for end in options.ylim if end is not None and end <= 0]
     if options.log_y and wrong:
@@ -71,14 +80,148 @@ def y_range(panel: Panel, values: Sequence[Floats], options: PlotOptions) -> tup
     return low, high
 
 
-def _ends(panel: Panel, parts: Sequence[Floats], options: PlotOptions) -> list[Floats]:
-    """The ends of bands. On a log axis, a mean minus its spread may come arbitrarily near to 0: ends below a third of
-    the smallest value do not stretch the axis."""
-    ends = [positive(end, options.log_y) for line in panel.lines for end in (line.low, line.high)
-            if end is not None]  # fmt: skip
-    if options.log_y and options.band in ("std", "sem", "ci95"):
-        least = min((float(np.nanmin(part)) for part in parts if np.isfinite(part).any()), default=np.nan)
-        ends = [np.fmax(end, np.where(np.isnan(end), np.nan, least / 3)) for end in ends]
+def _extremes(parts: Sequence[Floats]) -> tuple[float, float]:
+    ends = [(float(part.min()), float(part.max())) for each in parts if len(part := each[np.isfinite(each)])]
+    return min((low for low, _ in ends), default=np.nan), max((high for _, high in ends), default=np.nan)
+
+
+def _within(drawn: tuple[float, float], usual: tuple[float, float] | None) -> tuple[float, float]:
+    """The part of the drawn range that is usual; all of it if no part is."""
+    if usual is None:
+        return drawn
+    low, high = max(drawn[0], usual[0]), min(drawn[1], usual[1])
+    return (low, high) if low <= high else drawn
+
+
+def usual_range(curves: Sequence[Floats], log: bool = False) -> tuple[float, float] | None:
+    """The range of curves without outliers: one diverged run does not flatten the others. None without finite values.
+
+    1. The bulk of a curve is its range from the 5 % to the 95 % quantile; its own range is that of its values at most ten
+       bulks away from the bulk. So a spike of a few steps does not count, but the steep start of a loss does.
+    2. The core is the median of the curves' own ranges: at least half of the curves lie within it above, and half below.
+       A curve leaves the range if its own range ends more than four cores away from the core, and if it begins nearer
+       than that; a curve that does not begin near the core leaves if at most a quarter of the curves do. So a run
+       that diverges leaves the range, but one of two runs on different levels does not.
+    3. The range covers the own ranges of the other curves.
+
+    A bulk or a core counts as at least half of its largest absolute value; on a log axis, as at least three decades.
+
+    >>> usual_range([np.array([2.0, 1.0, 0.5]), np.array([2.5, 1.0, 1e6])])
+    (0.5, 2.5)
+    >>> usual_range([np.array([1.0, 1.0]), np.array([1e6, 1e6])])
+    (1.0, 1000000.0)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        known = [np.log10(curve) if log else curve for curve in curves]
+    known = [kept for curve in known if len(kept := curve[np.isfinite(curve)])]
+    if not known:
+        return None
+    own = [_own_range(curve, log) for curve in known]
+    lows, highs = sorted(low for low, _ in own), sorted(high for _, high in own)
+    count = len(known)
+    core = sorted((lows[count // 2], highs[(count - 1) // 2]))
+    bottom, top = _around(core[0], core[1], _CORES, log)
+    far = [low < bottom or high > top for low, high in own]
+    begins_far = [not bottom <= curve[0] <= top for curve in known]
+    few = 4 * sum(out and begins for out, begins in zip(far, begins_far, strict=True)) <= count
+    leaves = [out and (few or not begins) for out, begins in zip(far, begins_far, strict=True)]
+    # A curve that leaves the range begins within it.
+    ends = [
+        (float(curve[0]),) * 2 if gone and not begins else range_of
+        for curve, range_of, gone, begins in zip(known, own, leaves, begins_far, strict=True)
+        if not (gone and begins)
+    ]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    return (10.0**low, 10.0**high) if log else (low, high)
+
+
+def _own_range(curve: Floats, log: bool) -> tuple[float, float]:
+    some = curve[:: max(len(curve) // _SAMPLED, 1)]
+    begin, end = np.quantile(some, [0.05, 0.95]).tolist()
+    low, high = float(curve.min()), float(curve.max())
+    if begin == end:  # no spread to compare with
+        return low, high
+    bottom, top = _around(begin, end, _BULKS, log)
+    if low < bottom or high > top:
+        inside = curve[(curve >= bottom) & (curve <= top)]
+        low, high = float(inside.min()), float(inside.max())
+    return low, high
+
+
+def _around(low: float, high: float, times: float, log: bool) -> tuple[float, float]:
+    span = max(high / 2 - low / 2, 1.5 if log else max(abs(low), abs(high)) / 4)  # halves: no span is infinite
+    reach = min(span * 2 * times, _LARGEST)
+    return low - reach, high + reach
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Where a line leaves the range: its first place outside, and its farthest value there."""
+
+    line: Line
+    x: float
+    value: float
+    above: bool
+
+
+def leaving(panel: Panel, limits: tuple[float, float], options: PlotOptions) -> list[Leaving]:
+    """The lines, and the runs behind means, that leave the range; none if the user chose the limits."""
+    out = []
+    for line in [*panel.lines, *panel.members]:
+        values = shown(line, options)
+        for above, beyond in ((True, values > limits[1]), (False, values < limits[0])):
+            if options.ylim[above] is None and options.outliers != 0 and beyond.any():
+                far = float(values[beyond].max() if above else values[beyond].min())
+                out.append(Leaving(line, float(line.x[int(np.argmax(beyond))]), far, above))
+    return out
+
+
+def leaving_words(gone: Sequence[Leaving]) -> str:
+    """The words on a chart that curves leave.
+
+    >>> leaving_words([])
+    ''
+    """
+    means = {each.line.group for each in gone if each.line.count is not None}
+    runs = {each.line.name for each in gone if each.line.count is None}
+    return left_words(len(means), "group") if means else left_words(len(runs), "run")
+
+
+def left_words(count: int, noun: str) -> str:
+    """The same for a number of curves.
+
+    >>> left_words(1, "run"), left_words(2, "run"), left_words(0, "run")
+    ('1 run leaves the range', '2 runs leave the range', '')
+    """
+    return f"{counted(count, noun)} leave{'s' * (count == 1)} the range" if count else ""
+
+
+def _ends(
+    panel: Panel, low: float, high: float, usual: tuple[float, float] | None, options: PlotOptions
+) -> list[Floats]:
+    """The ends of bands around lines from low to high, as far as they stretch the axis.
+
+    The values of runs count as far as they are usual. A mean minus its spread may be far from all values: it stretches
+    the axis by a quarter of its length, not below 0 without values below 0; on a log axis by a factor of 3. Unless
+    the user wants all outliers, ends around a center outside the range do not count.
+    """
+    log, full = options.log_y, options.outliers is not None
+    least, most = (low / 3, high * 3) if log else (low - (high - low) / 4, high + (high - low) / 4)
+    if low >= 0:
+        least = max(least, 0.0)
+    if options.band in ("minmax", "quantiles") and usual is not None:
+        least, most = usual
+    ends = []
+    for line in panel.lines:
+        center = shown(line, options)
+        for end in (line.low, line.high):
+            if end is not None:
+                part = positive(end, log)
+                if not full:
+                    part = np.where((center >= low) & (center <= high), part, np.nan)
+                if not full or (log and options.band in ("std", "sem", "ci95")):
+                    part = np.clip(part, least, np.inf if full else most)
+                ends.append(part)
     return ends
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from tbq.columns.grouped import GroupedRows, complete
 from tbq.columns.rows import having
 from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError, warn
+from tbq.labels import labels
 from tbq.live.view import AXES
 from tbq.plot.groups import Groups
-from tbq.plot.lines import Panel, panels
+from tbq.plot.lines import Line, Panel, panels
+from tbq.plot.looks import MOST, Look, looks
 from tbq.plot.options import order_of
 from tbq.query.reduce import tell_uneven
 from tbq.select import Selection, closest
@@ -32,20 +35,69 @@ if TYPE_CHECKING:
     from tbq.select import Names, Steps
 
 MOST_PANELS = 12  # the limit unless the user chooses tags
+_VARIED = 5  # lines, from which on dashes differ too on paper, and after which on a scale of colours
 
 
 @dataclass(frozen=True)
 class ScalarPanels:
-    """Panels, and the name of their x axis."""
+    """Panels, and what they share: the name of the x axis, the labels and the looks of groups."""
 
     panels: list[Panel]
     options: PlotOptions
+    ordinal: bool = False  # colours are a scale
 
     @property
     def x_name(self) -> str:
-        return {"step": "step", "relative": "time since start", "wall": "time"}.get(
-            self.options.x, self.options.x
-        )
+        if self.options.x_label is not None:
+            return self.options.x_label
+        names = {"step": "step", "relative": "time since start", "wall": "time"}
+        return names.get(self.options.x) or self.options.renamed(self.options.x)
+
+    def y_name(self, panel: Panel) -> str:
+        """The name of a panel's values."""
+        if self.options.y_label is not None and len({each.tag for each in self.panels}) == 1:
+            return self.options.y_label
+        return self.options.renamed(panel.tag)
+
+    @cached_property
+    def lines(self) -> dict[str, Line]:
+        """A line of each group, in the order of the legend."""
+        first: dict[str, Line] = {}
+        for panel in self.panels:
+            for line in panel.lines:
+                first.setdefault(line.group, line)
+        return first
+
+    @cached_property
+    def looks(self) -> dict[str, Look]:
+        """How the lines of each group look."""
+        colours = {group: line.colour for group, line in self.lines.items()}
+        varied = len(colours) >= _VARIED if self.options.paper else self.ordinal and len(colours) > _VARIED
+        return looks(colours, varied)
+
+    def labels(self, room: int | None = None, size: Callable[[str], int] = len) -> dict[str, str]:
+        """The label of each group: its name in the user's words, or what tells it apart, with its number of runs."""
+        groups = list(self.lines)
+        words = {group: _count_words(line, self.options.no_n) for group, line in self.lines.items()}
+        if room is not None:
+            room = max(room - max(map(size, words.values()), default=0), 8)
+        names = [self.options.renamed(group) for group in groups]
+        short = labels([name for name, group in zip(names, groups, strict=True) if name == group], room, size)
+        rest = iter(short)
+        return {
+            group: (next(rest) if name == group else name) + words[group]
+            for name, group in zip(names, groups, strict=True)
+        }
+
+
+def _count_words(line: Line, no_n: bool) -> str:
+    """The number of runs of a mean, and of those that it leaves out."""
+    if line.count is None:
+        return ""
+    few, many = line.count
+    words = [] if no_n else [f"n={many}" if few == many else f"n={few}–{many}"]
+    words += [f"{line.lost} not finite"] * (line.lost > 0)
+    return f" ({', '.join(words)})" if words else ""
 
 
 def of_log(
@@ -118,15 +170,50 @@ def _chart(
     arrow = arrow.select(needed).combine_chunks()
     groups = _ordered(arrow, groups, options)
     tags = _tags(arrow, wanted, options, where)
-    if options.band == "none":
-        groups = _thinned(groups, options)
+    if options.log_tags:
+        Selection.of(options.log_tags).require(tags, where=where)
     rest = [*tags, *([] if options.x in AXES else [options.x])]
     arrow = _of_tags(arrow, rest)
     _tell_missing(arrow, tags, groups)
+    if options.band == "none":
+        groups = _thinned(_having(arrow, tags, groups), options)
     drawn = panels(arrow, tags, groups, options, began, takeovers)
     if not drawn:
         raise SelectionError("nothing to draw", path=where, hint="tbq tags lists all tags")
-    return ScalarPanels(drawn, options)
+    chart = ScalarPanels(_split(drawn, options), options, groups.ordinal)
+    most = max(len({line.group for line in panel.lines}) for panel in chart.panels)
+    if most > MOST and not groups.by_run:
+        warn(
+            f"{most:,} groups in one panel are hard to tell apart: panels={-(-most // MOST)} (--panels) divides them "
+            "into panels"
+        )
+    return chart
+
+
+def _having(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> Groups:
+    """The groups without runs that have none of the tags: nothing of these is drawn."""
+    drawn = {run for run, tag in _counts(arrow) if tag in tags}
+    return replace(groups, of_run={run: group for run, group in groups.of_run.items() if run in drawn})
+
+
+def _split(drawn: list[Panel], options: PlotOptions) -> list[Panel]:
+    """The panel of one tag, with its groups divided into the panels that the user asks for, all with one range."""
+    groups = list(dict.fromkeys(line.group for line in drawn[0].lines))
+    count = min(options.panels or 1, len(groups))
+    if len(drawn) > 1 or count == 1 or options.kind == "difference":
+        return drawn
+    whole = drawn[0]
+    parts = [{groups[i] for i in part.tolist()} for part in np.array_split(np.arange(len(groups)), count)]
+    return [
+        replace(
+            whole,
+            lines=[line for line in whole.lines if line.group in part],
+            members=[line for line in whole.members if line.group in part],
+            broken=[line for line in whole.broken if line.group in part],
+            whole=whole,
+        )
+        for part in parts
+    ]
 
 
 def _tags(arrow: pa.Table, wanted: Selection, options: PlotOptions, where: str | None) -> list[str]:

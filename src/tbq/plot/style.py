@@ -88,10 +88,3 @@ def size_of(options: PlotOptions, columns: int, rows: int, aside: float = 0.0) -
     if height is None:
         height = (width - aside) / columns * (0.66 if columns == 1 else 0.72) * rows
     return width, height
-
-
-#: Line styles that differ even if colours do not, as on grey prints.
-DASHES: tuple[Any, ...] = (
-    "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (6, 1.5, 1.2, 1.5, 1.2, 1.5)),
-    (0, (3, 1)), (0, (1.2, 2.5)), (0, (10, 2, 3, 2)), (0, (3, 1, 1, 1)),
-)  # fmt: skip

@@ -10,14 +10,15 @@ import numpy as np
 from tbq.arguments import whole
 from tbq.numbers import number
 from tbq.plot.cells import Line as Cells
-from tbq.plot.cells import Span, clipped, filled, painted, width
+from tbq.plot.cells import Span, cell_len, clipped, filled, painted, width
 from tbq.plot.chart import Chart, Curve, plot_width
 from tbq.plot.colours import GREY
 from tbq.plot.lines import Line, Panel
 from tbq.plot.pictures import chart_or_table
-from tbq.plot.ranges import positive, shown, x_range, y_range
+from tbq.plot.ranges import drawn_range, left_words, positive, x_range, y_range
 from tbq.plot.scalars import ScalarPanels as Scalars
 from tbq.table.pixels import Columns, columns_of, grid
+from tbq.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +121,7 @@ def _difference(chart: Scalars, room: int, height: int | None, colour: bool) -> 
 
 
 def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[str, str]) -> list[Cells]:
-    options = chart.options
+    options = chart.options.of_tag(panel.tag)
     low, high = x_range(panel)
     columns = plot_width(room) * 2
     breaks = _breaks(panel, columns)
@@ -129,15 +130,28 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
         for line in panel.lines
     ]
     curves += [_member(line, low, high, columns, options) for line in panel.members]
-    limits = _limits(panel, options)
+    chosen = bool(options.outliers) or options.ylim != (None, None)
     drawn = Chart(
-        curves, low, high, options.axis, options.log_y, log_x=options.log_x, legend=False, limits=limits
-    ).lines(room, height - 1)
-    title: Cells = [Span(clipped(panel.tag, room - 2), bold=True)]
-    about = chart.x_name if options.x != "step" else ""
-    if about and width(title) + len(about) + 6 < room:
-        title.append(Span(f"  over {clipped(about, room - width(title) - 7)}", dim=True))
-    return [filled(title, room), *drawn]
+        curves,
+        low,
+        high,
+        options.axis,
+        options.log_y,
+        log_x=options.log_x,
+        legend=False,
+        limits=y_range(panel, options) if chosen else None,
+        span=drawn_range(panel, options),
+        marked=options.ylim == (None, None),
+    )
+    title: Cells = [Span(clipped(chart.y_name(panel), room - 2), bold=True)]
+    words = [f"over {chart.x_name}"] if options.x != "step" or options.x_label is not None else []
+    gone = {curve.name for curve, *_ in drawn.leaving()}
+    if gone:
+        words.append(left_words(len(gone), "run" if options.band == "none" else "group"))
+    about = clipped(" · ".join(words), max(room - width(title) - 2, 1))
+    if words and len(about) > 6:
+        title.append(Span(f"  {about}", dim=True))
+    return [filled(title, room), *drawn.lines(room, height - 1)]
 
 
 def _breaks(panel: Panel, most: int) -> dict[str, list[float]]:
@@ -171,7 +185,7 @@ def _curve(
     known = line.y[finite]
     raw = None if line.raw is None else columns_of(at, positive(line.raw, options.log_y), columns)
     return Curve(
-        line.label,
+        line.name,
         line.colour,
         drawn,
         raw,
@@ -209,27 +223,14 @@ def _pieces(columns: Columns, broken: Any) -> list[Columns]:
     return pieces
 
 
-def _limits(panel: Panel, options: PlotOptions) -> tuple[float, float] | None:
-    """The range of values, if it differs from the range of the curves."""
-    banded = options.log_y and options.band != "none"
-    if options.outliers is None and options.ylim == (None, None) and not banded:
-        return None
-    return y_range(panel, [shown(line, options) for line in panel.lines], options)
-
-
 def _legend(chart: Scalars, letters: dict[str, str], room: int) -> list[Cells]:
     """The names of groups in as many columns as fit, with their last values if there is one panel."""
-    last: dict[str, Line] = {}
-    for line in chart.panels[0].lines:
-        last.setdefault(line.group, line)
-    for panel in chart.panels[1:]:
-        for line in panel.lines:
-            last.setdefault(line.group, line)
+    last, labels = chart.lines, chart.labels(max(room - 14, 8), cell_len)
     entries: list[Cells] = []
     for group, line in list(last.items())[:_MOST_NAMES]:
         value = _last(line) if len(chart.panels) == 1 and not _several(chart, group) else ""
         key = letters.get(group, "━")
-        entries.append([Span(f"{key} ", line.colour, bold=True), Span(clipped(line.label, max(room - 14, 8))),
+        entries.append([Span(f"{key} ", line.colour, bold=True), Span(printable(labels[group])),
                         Span(f"  {value}" if value else "", dim=True)])  # fmt: skip
     if len(last) > _MOST_NAMES:
         entries.append([Span(f"… and {len(last) - _MOST_NAMES:,} more", dim=True)])
