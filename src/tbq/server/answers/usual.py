@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_COMPARED = 500  # curves from which the range is computed; others extend it if they end near it
-_BOTH = 200  # curves; with fewer, the range is computed for both kinds of axis
+_COMPARED = 300  # curves from which the range is computed; others extend it if they end near it
+_BOTH = 100  # curves; with fewer, the range is computed for both kinds of axis
+_COARSE = 100  # columns of a curve; more would only take longer
 
 
 def usual(columns: Columns, log: bool) -> dict[str, list[float]]:
     """The range on a linear and on a log axis; for many curves, only on the requested one."""
+    if not columns.min.size:
+        return {}
     kinds = (False, True) if len(columns.min) <= _BOTH else (log,)
     ranges = {"log" if kind else "linear": _usual(columns, kind) for kind in kinds}
     return {name: list(each) for name, each in ranges.items() if each is not None}
@@ -28,14 +31,25 @@ def usual(columns: Columns, log: bool) -> dict[str, list[float]]:
 
 def _usual(columns: Columns, log: bool) -> tuple[float, float] | None:
     every = len(columns.min) // _COMPARED + 1
-    # In the order of x: the rule looks where a curve begins.
-    some = np.stack([part[::every] for part in (columns.first, columns.min, columns.max)], axis=2)
-    curves = [curve if not log else np.where(curve > 0, curve, np.nan) for curve in some.reshape(len(some), some.shape[1] * 3)]
-    found = usual_range(curves, log)
+    found = usual_range(_curves(columns, every, log), log)
     if found is None or every == 1:
         return found
     low, high = found
-    bottom, top = (low * low / high, high * high / low) if log else (2 * low - high, 2 * high - low)
-    least, most = columns.min, columns.max
-    near = [each[(each >= bottom) & (each <= top)] for each in (least, most)]
-    return min(low, float(near[0].min(initial=low))), max(high, float(near[1].max(initial=high)))
+    # Logarithms cannot overflow, products can.
+    reach = np.log(high) - np.log(low) if log else high / 2 - low / 2
+    bottom, top = (low / np.exp(reach), high * np.exp(reach)) if log else (low - 2 * reach, high + 2 * reach)
+    least, most = (each[(each >= bottom) & (each <= top)] for each in (columns.min, columns.max))
+    return min(low, float(least.min(initial=low))), max(high, float(most.max(initial=high)))
+
+
+def _curves(columns: Columns, every: int, log: bool) -> list[Floats]:
+    """Each curve in few values in the order of x: the rule looks where a curve begins."""
+    first, least, most = (_shown(part[::every], log) for part in (columns.first, columns.min, columns.max))
+    starts = np.arange(0, least.shape[1], max(least.shape[1] // _COARSE, 1))
+    parts = [first[:, starts], np.fmin.reduceat(least, starts, axis=1), np.fmax.reduceat(most, starts, axis=1)]
+    values: Floats = np.stack(parts, axis=2)
+    return list(values.reshape(len(values), -1))
+
+
+def _shown(values: Floats, log: bool) -> Floats:
+    return np.where(values > 0, values, np.nan) if log else values

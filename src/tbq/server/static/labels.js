@@ -2,8 +2,9 @@
 // labels.py is the same rule, and says why; tests/fixtures/rules/labels.json tests both.
 
 const GAP = "…";
-// One part of a name: key=value, whose key may contain _, or a word; separators are / , ; _ and spaces.
-const PART = /[^/,; =]+=[^/,; _]*|[^/,; _]+/gu;
+// One part of a name: key=value, whose key may contain _, or a word, with the number after it (lr_0.1, run 3);
+// separators are / , ; _ and spaces.
+const PART = /[^/,; =]+=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?/gu;
 
 /** The letters of a text. @param {string} text */
 const size = (text) => {
