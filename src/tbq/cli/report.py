@@ -39,7 +39,7 @@ Examples:
 @click.option("--by", metavar="GROUP", help="Group runs by hparam.NAME, a glob, or re:EXPR with brackets.")
 @click.option(
     "--band", default="std", show_default=True, metavar="BAND",
-    help="The band around the mean of a group: std, sem, ci95, minmax or none.",
+    help="The band around the mean of a group: std, sem, ci95, minmax, quantiles (of the median) or none.",
 )  # fmt: skip
 @click.option(
     "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."

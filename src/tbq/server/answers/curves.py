@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tbq.errors import UsageError
-from tbq.query.moments import BANDS
-from tbq.server.answers.groups import grouped, lines
+from tbq.server.answers.groups import BANDS, grouped, lines
 from tbq.server.answers.packed_curves import pack
 from tbq.server.answers.points import AXES, axis, having, placed, smooth_values, weight
 from tbq.server.answers.usual import usual
@@ -158,7 +157,7 @@ def _by_points(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
 def _of_groups(
     log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]], band: str, version: int
 ) -> Answer:
-    low, high = _extent_of_groups(log, asked, of_group)
+    low, high = _extent_of_groups(log, asked, of_group, band)
     members = [run for runs in of_group.values() for run in runs]
     behind = _members(log, asked, members, low, high)
     odd = {run for run, at in zip(members, behind.broken, strict=True) if not math.isnan(at)}
@@ -166,11 +165,11 @@ def _of_groups(
     lower: list[Floats] = []
     upper: list[Floats] = []
     series = []
-    for name, line in lines(log, asked.tag, of_group, asked.x, asked.smooth):
+    for name, line in lines(log, asked.tag, of_group, asked.x, asked.smooth, band):
         x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x
         column = grid(x, low, high, asked.width, asked.log_x)
-        bottom, top = line.moments.ends(band)
-        columns.append(columns_of(column, line.moments.mean, asked.width))
+        middle, bottom, top = line.drawn(band)
+        columns.append(columns_of(column, middle, asked.width))
         lower.append(columns_of(column, bottom, asked.width).min)
         upper.append(columns_of(column, top, asked.width).max)
         count = line.moments.count[line.moments.count > 0]
@@ -200,7 +199,7 @@ def _members(log: LiveLog, asked: CurveRequest, runs: Sequence[str], low: float,
 
 
 def _extent_of_groups(
-    log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]]
+    log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]], band: str
 ) -> tuple[float, float]:
     """The ends of the axis, without the statistics of all groups in memory at once."""
     pairs = [(run, asked.tag) for runs in of_group.values() for run in runs]
@@ -211,7 +210,7 @@ def _extent_of_groups(
         extent = log.view.curves(pairs, x=asked.x, width=1)  # type: ignore[arg-type]
         return extent.low, extent.high
     ends = []
-    for _, line in lines(log, asked.tag, of_group, asked.x, asked.smooth):
+    for _, line in lines(log, asked.tag, of_group, asked.x, asked.smooth, band):
         x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x
         finite = x[np.isfinite(x)]
         ends.append(finite[[0, -1]] if len(finite) else finite)

@@ -38,7 +38,8 @@ def _usual(columns: Columns, log: bool) -> tuple[float, float] | None:
     # Logarithms cannot overflow, products can.
     reach = np.log(high) - np.log(low) if log else high / 2 - low / 2
     bottom, top = (low / np.exp(reach), high * np.exp(reach)) if log else (low - 2 * reach, high + 2 * reach)
-    least, most = (each[(each >= bottom) & (each <= top)] for each in (columns.min, columns.max))
+    ends = _shown(np.fmin.reduce(columns.min, axis=1), log), np.fmax.reduce(columns.max, axis=1)
+    least, most = (each[(each >= bottom) & (each <= top)] for each in ends)
     return min(low, float(least.min(initial=low))), max(high, float(most.max(initial=high)))
 
 
@@ -46,7 +47,11 @@ def _curves(columns: Columns, every: int, log: bool) -> list[Floats]:
     """Each curve in few values in the order of x: the rule looks where a curve begins."""
     first, least, most = (_shown(part[::every], log) for part in (columns.first, columns.min, columns.max))
     starts = np.arange(0, least.shape[1], max(least.shape[1] // _COARSE, 1))
-    parts = [first[:, starts], np.fmin.reduceat(least, starts, axis=1), np.fmax.reduceat(most, starts, axis=1)]
+    parts = [
+        first[:, starts],
+        np.fmin.reduceat(least, starts, axis=1),
+        np.fmax.reduceat(most, starts, axis=1),
+    ]
     values: Floats = np.stack(parts, axis=2)
     return list(values.reshape(len(values), -1))
 

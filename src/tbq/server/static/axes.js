@@ -25,7 +25,7 @@ export function axisOf(key, all, metric) {
   }
   const order = Float64Array.from(values).sort();
   const distinct = [...new Set(order)];
-  let [low, high] = metric ? usual(order) : [order[0], order[order.length - 1]];
+  let [low, high] = metric ? usual(order, 3) : [order[0], order[order.length - 1]];
   const cut = low > order[0] || high < order[order.length - 1];
   const few = !metric && distinct.length <= FEW;
   if (low === high) [low, high] = [low - Math.abs(low) * 0.1 - 1e-9, high + Math.abs(high) * 0.1 + 1e-9];
@@ -34,11 +34,11 @@ export function axisOf(key, all, metric) {
   return { key, values: null, ticks: few ? distinct : null, low, high, log, cut };
 }
 
-/** The range of a sorted metric without what is far from its quartiles. @param {Float64Array} order
- * @returns {[number, number]} */
-function usual(order) {
+/** The range of sorted values without what is far from their quartiles. @param {Float64Array} order
+ * @param {number} times the distance of the quartiles @returns {[number, number]} */
+export function usual(order, times) {
   const at = (/** @type {number} */ q) => order[Math.round(q * (order.length - 1))];
-  const reach = Math.min(3 * (at(0.75) / 2 - at(0.25) / 2) * 2, Number.MAX_VALUE / 4);
+  const reach = Math.min(times * (at(0.75) / 2 - at(0.25) / 2) * 2, Number.MAX_VALUE / 4);
   const [least, most] = [order[0], order[order.length - 1]];
   if (!(reach > 0) || order.length < 8) return [least, most];
   const inside = order.filter((value) => value >= at(0.25) - reach && value <= at(0.75) + reach);

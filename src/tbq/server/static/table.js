@@ -109,7 +109,7 @@ function widthOf(key) {
   if (key === "step") return Math.max(76, longestStep.value * 7.6 + 20);
   if (key === "state") return 88;
   if (key === "started" || key === "last_event") return 136;
-  if (metricOf(key)) return Math.min(140, Math.max(84, labelOf(key).length * 7 + 24));
+  if (metricOf(key)) return Math.min(140, Math.max(94, labelOf(key).length * 7 + 24));
   return Math.min(160, Math.max(76, labelOf(key).length * 7 + 28));
 }
 

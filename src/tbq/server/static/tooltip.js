@@ -1,7 +1,7 @@
 // The values under the crosshair, of at most eight runs; exact once the server has answered.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
-import { hover, fixed, readings, exact, MOST } from "./hover.js";
+import { beside, hover, fixed, readings, exact, MOST } from "./hover.js";
 import { axis, smooth } from "./state.js";
 import { legendOf } from "./runs.js";
 import { report } from "./api.js";
@@ -35,18 +35,6 @@ function xText(x, kind, unit) {
 function drawn(each, point) {
   if (!point) return each.value;
   return (point.smoothed === undefined ? point.value : point.smoothed) ?? NaN;
-}
-
-/** Where a tooltip goes: right of the crosshair, else left of it, else where it covers least; never over an axis, so a
- * tall one sticks out above. @param {import("./chart/paint.js").Layout} l @param {number} width @param {number} w
- * @param {number} h @param {number} px @param {number} py @returns {{ x: number, y: number }} */
-export function beside(l, width, w, h, px, py) {
-  const y = Math.min(Math.max(py - h / 2, l.top), l.bottom - h - 4);
-  if (px + 14 + w <= width) return { x: px + 14, y };
-  if (px - 14 - w >= l.left) return { x: px - 14 - w, y };
-  // No room on either side: above the curve.
-  const x = Math.min(Math.max(px - w / 2, l.left), Math.max(width - w, l.left));
-  return { x, y: py - h - 14 };
 }
 
 /** @param {{ chart: any, tag: string }} props */
@@ -99,7 +87,11 @@ export function Tooltip({ chart, tag }) {
   useLayoutEffect(() => {
     const node = box.current;
     if (!node || !at) return;
-    const { x, y } = beside(chart.layout, chart.width, node.offsetWidth, node.offsetHeight, at.px, best?.y ?? at.py);
+    const l = chart.layout;
+    const { left, top } = chart.base.getBoundingClientRect();
+    const area = { left: left + l.left, top: top + l.top, right: left + l.right, bottom: top + l.bottom };
+    const { offsetWidth: w, offsetHeight: h } = node;
+    const { x, y } = beside(area, w, h, left + at.px, top + (best?.y ?? at.py), innerWidth);
     node.style.left = `${x}px`;
     node.style.top = `${y}px`;
   }, [at, best, chart, marks]);
