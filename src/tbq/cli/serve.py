@@ -20,6 +20,7 @@ Examples:
   tbq serve runs
   tbq serve runs --tag 'val/*' --title 'learning rates' --port 0
   tbq serve runs --host 0.0.0.0 --port 0
+  tbq serve runs --base-path /user/ada/tbq --allow-host hub.example.org
 """
 
 
@@ -40,6 +41,10 @@ Examples:
 @click.option(
     "--allow-host", multiple=True, metavar="NAME",
     help="Also accept requests for this host name, e.g. a proxy's. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--base-path", metavar="PATH",
+    help="The path below which a proxy shows the page, e.g. /user/ada/tbq on a JupyterHub.",
 )  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--title", metavar="TEXT", help="The page's title.  [default: the name of LOGDIR]")

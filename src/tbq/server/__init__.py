@@ -25,6 +25,7 @@ def serve(
     port: int = PORT,
     token: str | None = None,
     allow_host: Sequence[str] | str = (),
+    base_path: str | None = None,
     open: bool = False,  # noqa: A002 - the name of the option
     title: str | None = None,
     run: Names = None,
@@ -40,7 +41,8 @@ def serve(
     """Show a log directory in the browser until the process is interrupted.
 
     Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
-    use, the next free one is used. `on_start` gets the address and a remark; without it, both are printed.
+    use, the next free one is used. `base_path` is the path below which a proxy shows the page. `on_start` gets the
+    address and a remark; without it, both are printed.
     `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`. Needs the extra "serve".
 
     >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP
@@ -56,8 +58,10 @@ def serve(
     # An empty token (--token "$UNSET") would admit everyone, and a header cannot hold every character.
     if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
         raise bad("token", token, "printable ASCII characters, e.g. from `openssl rand -hex 16`")
+    from tbq.server.http.base_path import checked
     from tbq.server.live_log import LiveLog
 
+    base = checked(base_path)
     log = LiveLog(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, stalled_after=stalled_after,
         title=title, threads=threads, max_unpacked=max_unpacked,
@@ -70,6 +74,7 @@ def serve(
             port,
             token,
             allow_host,
+            base,
             lambda address, remark: _started(address, remark, open, on_start),
         )
     finally:
@@ -82,6 +87,7 @@ def _serve(
     port: int,
     token: str | None,
     allow_host: Sequence[str] | str,
+    base: str,
     started: Callable[[str, str | None], object],
 ) -> None:
     import threading
@@ -95,9 +101,9 @@ def _serve(
             token = new_token()
         allowed = [allow_host] if isinstance(allow_host, str) else list(allow_host)
         guard = Guard(host, token, allowed)
-        address, remark = listening.address(token), listening.remark
+        address, remark = listening.address(token, base), listening.remark
         threading.Thread(target=prepare, name="tbq imports", daemon=True).start()
-        execute(log, guard, listening, lambda: started(address, remark))
+        execute(log, guard, listening, lambda: started(address, remark), base)
 
 
 def _started(

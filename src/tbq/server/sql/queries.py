@@ -78,7 +78,9 @@ def tables(log: LiveLog, _params: Params) -> Answer:
         listed.append({"name": name, "columns": columns})
     with log.lock:
         totals = list(log.index.totals())
-        hparams = sorted({name for run in log.shown() if (each := hparams_of(log, run)) for name in each.values})
+        hparams = sorted(
+            {name for run in log.shown() if (each := hparams_of(log, run)) for name in each.values}
+        )
     tags = [tag for tag, kinds, _ in totals if "scalars" in kinds][:200]
     filled = {*_ALWAYS, *(kind for _, kinds, _ in totals for kind in kinds)}
     filled |= {"hparams"} if hparams else set()

@@ -210,8 +210,10 @@ export const mainTag = computed(() => {
 /** The shown columns: the user's choice, or a default that depends on the log. */
 export const shownColumns = computed(() => {
   if (columns.value) return columns.value;
-  const usual = ["step"];
-  if (mainTag.value) usual.push(`${mainTag.value}:last`, ...(report === null ? ["spark"] : []));
+  const main = mainTag.value ? [`${mainTag.value}:last`] : [];
+  // Names of groups need room: the metric must still be visible beside them.
+  const usual = group.value ? [...main, "step"] : ["step", ...main];
+  if (mainTag.value && report === null) usual.push("spark");
   const second = scalarTags.value.find(
     (tag) =>
       tag.tag !== mainTag.value &&
