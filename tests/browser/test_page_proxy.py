@@ -95,10 +95,10 @@ def test_the_page_works_below_a_path(tmp_path: Path, tab: Tab, removes: bool) ->
 
 
 def test_the_path_without_a_slash_leads_to_the_page(tmp_path: Path) -> None:
-    with serving(tmp_path, flags=("--base-path", BASE)) as address:
-        with urllib.request.urlopen(address.rstrip("/")) as answer:
-            assert answer.url == address
-            assert b"<title>tbq</title>" in answer.read()
+    flags = ("--base-path", BASE)
+    with serving(tmp_path, flags=flags) as address, urllib.request.urlopen(address.rstrip("/")) as answer:
+        assert answer.url == address
+        assert b"<title>tbq</title>" in answer.read()
 
 
 @pytest.mark.parametrize("path", ["user/tbq", "/a b", "/a;b", "/../x", "/a?b"])

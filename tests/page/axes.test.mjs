@@ -19,6 +19,8 @@ test("ticks are the values that occur; doublings are evenly spaced", () => {
     [0, 1, 2, 3],
   );
   assert.equal(Math.round(gap(axis) * 3 * 1e9) / 1e9, 1);
+  const seeds = axisOf("hparam.seed", [1.7e9, 1.7e9 + 1], false);
+  assert.equal(new Set(marksOf(seeds, wide, 60, 0.05).map(([text]) => text)).size, 2);
 });
 
 test("words are an axis, and so are words mixed with numbers", () => {

@@ -100,11 +100,13 @@ export function marksOf(axis, wide, room, least) {
       least,
     );
   }
-  if (axis.ticks)
+  if (axis.ticks) {
+    const texts = plain(axis.ticks);
     return apart(
-      axis.ticks.map((value) => [plain(value), shareOf(axis, value)]),
+      axis.ticks.map((value, i) => [texts[i], shareOf(axis, value)]),
       least,
     );
+  }
   const values = MARKS.map((part) => valueAt(axis, part));
   const spelled = (/** @type {number} */ digits, /** @type {number} */ part) =>
     values.map((value) =>
@@ -121,8 +123,13 @@ export function marksOf(axis, wide, room, least) {
   return (found ?? first.map((text) => ending(wide, text, room))).map((text, i) => [text, MARKS[i]]);
 }
 
-/** A number that occurs, as people write it. @param {number} value */
-const plain = (value) => (Number.isInteger(value) && Math.abs(value) < 1e6 ? String(value) : number(value, 3));
+/** Numbers that occur as people write them, in enough digits to tell them apart. @param {number[]} values */
+function plain(values) {
+  const spelled = [3, 6, 9, 17].map((digits) =>
+    values.map((value) => (Number.isInteger(value) && Math.abs(value) < 1e6 ? String(value) : number(value, digits))),
+  );
+  return spelled.find((texts) => new Set(texts).size === texts.length) ?? spelled[spelled.length - 1];
+}
 
 /** Labels that do not overlap, from the bottom. @param {[string, number][]} marks @param {number} least
  * @returns {[string, number][]} */

@@ -126,6 +126,7 @@ export function Hparams() {
       state.current = { ...now, xs: draw(node, now) };
       node.dataset.lines = String(now.runs.length);
       node.dataset.axes = String(now.axes.length);
+      node.dataset.places = state.current.xs.map(Math.round).join(" ");
     };
     const stop = on([runs, shown, metrics, keys, metric, dark, brushes, hot], () => requestAnimationFrame(redraw));
     const sized = new ResizeObserver(redraw);

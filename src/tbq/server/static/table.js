@@ -142,9 +142,9 @@ export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run
 const longestStep = computed(() =>
   listed.value.reduce((most, run) => Math.max(most, shownAs("step", cellOf(run, "step")).length), 0),
 );
-const LETTER = 7.4; // pixels of a letter
+const LETTER = 7.6; // pixels of a letter
 const ASIDE = 62; // pixels of a row beside its name: box, state and gaps
-const BOLD = 7.8;
+const BOLD = 8.3;
 const GROUP_ASIDE = 96; // also the fold and the number of runs
 const DEEP = 2.2; // letters by which a run is indented below its group
 const NARROWEST = 96;
