@@ -157,3 +157,27 @@ def test_bands_of_medians(page: str, tab: Tab) -> None:
     drawn = tab.drawn("val/loss", "c.curves.series.length === 3 && c.curves.series[0].lower !== null")
     # The median of a group with one diverged run of six is finite.
     assert max(each["last"] for each in drawn["series"]) < 5
+
+
+def test_views_are_saved_in_the_browser_and_shared_by_a_file(sweep: Path, tmp_path: Path, tab: Tab) -> None:
+    file = tmp_path / "views.json"
+    file.write_text('{"rates": "http://host/#group=hparam.lr&smooth=0.5"}')
+    with serving(sweep, flags=("--views", str(file))) as url:
+        tab.open(url, "group=hparam.batch_size")
+        tab.page.click("#views")
+        tab.page.fill("[aria-label='Name of this view']", "sizes")
+        tab.page.keyboard.press("Enter")
+        tab.page.locator(".views-menu .menu-item", has_text="rates").click()
+        tab.until(lambda: tab.page.evaluate("tbq.state.group.value") == "hparam.lr")
+        assert tab.page.evaluate("tbq.state.smooth.value") == 0.5
+        tab.page.reload()
+        tab.page.click("#views")
+        tab.page.locator(".views-menu .menu-item", has_text="sizes").click()
+        tab.until(lambda: tab.page.evaluate("tbq.state.group.value") == "hparam.batch_size")
+        tab.page.click("#views")
+        tab.page.get_by_role("button", name="Remove sizes").click()
+        tab.page.locator(".views-menu .menu-item", has_text="sizes").wait_for(state="detached")
+        file.write_text("{")
+        tab.page.keyboard.press("Escape")
+        tab.page.click("#views")
+        tab.page.locator(".views-menu .field-error", has_text="not JSON").wait_for()

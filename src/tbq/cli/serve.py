@@ -48,6 +48,10 @@ Examples:
 )  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--title", metavar="TEXT", help="The page's title.  [default: the name of LOGDIR]")
+@click.option(
+    "--views", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+    help="A JSON file of views that all users of the page see, as its menu Views copies it.",
+)  # fmt: skip
 @select_options
 @interval_option("0.25")
 @click.option(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.arguments import bad
 from tbq.errors import missing
 
 if TYPE_CHECKING:
+    from tbq.arguments import StrPath
     from tbq.decode.options import Restarts
     from tbq.limits import Size
     from tbq.select import Names, Steps
@@ -28,6 +30,7 @@ def serve(
     base_path: str | None = None,
     open: bool = False,  # noqa: A002 - the name of the option
     title: str | None = None,
+    views: StrPath | None = None,
     run: Names = None,
     tag: Names = None,
     steps: Steps = None,
@@ -41,8 +44,8 @@ def serve(
     """Show a log directory in the browser until the process is interrupted.
 
     Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
-    use, the next free one is used. `base_path` is the path below which a proxy shows the page. `on_start` gets the
-    address and a remark; without it, both are printed.
+    use, the next free one is used. `base_path` is the path below which a proxy shows the page. `views` is a JSON
+    file of views that all users see. `on_start` gets the address and a remark; without it, both are printed.
     `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`. Needs the extra "serve".
 
     >>> tbq.serve("runs", port=0, tag="val/*")  # doctest: +SKIP
@@ -58,13 +61,17 @@ def serve(
     # An empty token (--token "$UNSET") would admit everyone, and a header cannot hold every character.
     if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
         raise bad("token", token, "printable ASCII characters, e.g. from `openssl rand -hex 16`")
+    from tbq.server.answers.views import read
     from tbq.server.http.base_path import checked
     from tbq.server.live_log import LiveLog
 
     base = checked(base_path)
+    shared = None if views is None else Path(views)
+    if shared is not None:
+        read(shared)  # a wrong file is an error at once
     log = LiveLog(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, stalled_after=stalled_after,
-        title=title, threads=threads, max_unpacked=max_unpacked,
+        title=title, views=shared, threads=threads, max_unpacked=max_unpacked,
     )  # fmt: skip
     log.start()  # reads while the modules of the server are imported
     try:

@@ -23,6 +23,8 @@ from tbq.storage import cache_folder, chosen
 from tbq.text import natural
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tbq.decode.options import Restarts
     from tbq.limits import Size
     from tbq.live.hparams import Hparams
@@ -60,6 +62,7 @@ class LiveLog(Poller):
         title: str | None = None,
         threads: int | None = None,
         max_unpacked: Size | None = None,
+        views: Path | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.source = path
@@ -75,6 +78,7 @@ class LiveLog(Poller):
         self.title = title if title is not None else title_of(follower.discovery.paths)
         self.places = places_of(follower.discovery.paths)
         self.clock = clock
+        self.views = views
         self.stalled_after = stalled_after or STALLED_AFTER
         self.cache = AnswerCache()
         self.workers = WorkerPool(2 * AT_ONCE + 1)  # queries, filters and the doctor

@@ -6,6 +6,7 @@ import { server, isReport, scalarTags } from "./runs.js";
 import { trouble } from "./live.js";
 import { Menu, Item, Icon, IconButton, copy } from "./menu.js";
 import { help } from "./help.js";
+import { Views as SavedViews } from "./views.js";
 import { TABS } from "./words.js";
 import { sized } from "./format.js";
 
@@ -55,6 +56,7 @@ export function Bar() {
         name="link" label="Copy the link to this view" onClick=${() => copy(location.href, "the link")}
       />`
     }
+    ${!isReport && html`<${SavedViews} />`}
     <${IconButton}
       name=${dark.value ? "sun" : "moon"} label=${dark.value ? "Light (d)" : "Dark (d)"}
       onClick=${() => (theme.value = dark.value ? "light" : "dark")}

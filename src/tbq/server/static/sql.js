@@ -6,7 +6,7 @@ import { useAsk } from "./ask.js";
 import { query, kept, dark } from "./state.js";
 import { scale, ticks, toPixels } from "./chart/scale.js";
 import { inkOf } from "./plot.js";
-import { colourOf, higherIsBetter, hparams, mainTag, runs } from "./runs.js";
+import { colourOf, higherIsBetter, hparams, legendLabels, mainTag, runs } from "./runs.js";
 import { labels } from "./labels.js";
 import { usual } from "./axes.js";
 import { Empty, download, copy, say } from "./menu.js";
@@ -377,7 +377,10 @@ function drawBars(node, names, all) {
   const ink = inkOf(node);
   const accent = getComputedStyle(node).getPropertyValue("--accent");
   const shown = names.slice(0, BARS).map((name) => String(name ?? "null"));
-  const short = labels(shown, Math.max(8, Math.floor(width / 20)));
+  const ofRuns = shown.every((name) => legendLabels.value.has(name));
+  const short = ofRuns
+    ? shown.map((name) => legendLabels.value.get(name) ?? name)
+    : labels(shown, Math.max(8, Math.floor(width / 20)));
   const texts = Array.from({ length: shown.length }, (_, i) => number(all[i], 4));
   const left = Math.ceil(Math.max(...short.map((text) => context.measureText(text).width))) + 12;
   const right = width - Math.ceil(Math.max(...texts.map((text) => context.measureText(text).width))) - 12;
