@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from webpage import Tab, serving
+from webpage import Tab, hover, serving
 
 import tbq
 
@@ -111,13 +111,6 @@ def test_many_packed_curves_keep_small_differences(tmp_path: Path, tab: Tab) -> 
         tab.until(lambda: tab.page.evaluate(f"!!{chart}.layout?.raster"))
         assert spread(tab, "clock (full)") > 0.8
         assert not tab.wrong
-
-
-def hover(tab: Tab, tag: str, share: float = 0.5) -> None:
-    plot = tab.page.locator(f'.card[data-tag="{tag}"] .plot')
-    plot.scroll_into_view_if_needed()
-    box = plot.bounding_box()
-    tab.page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
 
 
 def test_hover_shows_smoothed_and_raw_values_and_marks_the_line(demo: str, tab: Tab) -> None:
@@ -274,9 +267,9 @@ def test_brushed_axes_take_the_runs_inside(page: str, tab: Tab) -> None:
     tab.open(page, "tab=hparams")
     tab.page.wait_for_selector('.parallel[data-lines="2"]')
     box = tab.page.locator(".parallel").bounding_box()
-    axes = int(tab.page.locator(".parallel").get_attribute("data-axes") or 0)
-    assert axes >= 2
-    x = box["x"] + 64 + (box["width"] - 128) / (axes - 1)  # the second axis: seed
+    places = str(tab.page.locator(".parallel").get_attribute("data-places")).split()
+    assert len(places) >= 2
+    x = box["x"] + int(places[1])  # the second axis: seed
     tab.page.mouse.move(x, box["y"] + 44 + (box["height"] - 68) * 0.5)
     tab.page.mouse.down()
     tab.page.mouse.move(x, box["y"] + box["height"] - 24, steps=4)
@@ -346,10 +339,10 @@ def test_hparams_of_several_runs_fit_a_small_screen(tmp_path: Path, tabs: Any, w
     with serving(tmp_path / "runs") as url:
         tab = tabs(viewport={"width": width, "height": 700}, color_scheme="dark")
         tab.open(url, "tab=hparams")
-        tab.page.get_by_text("Rank correlation with").wait_for()
+        tab.page.get_by_text("What decides").wait_for()
         tab.page.wait_for_selector('.parallel[data-lines="6"]')
         assert tab.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-        tab.page.screenshot(path=_screen(f"correlations-{width}"), full_page=True)
+        tab.page.screenshot(path=_screen(f"decisions-{width}"), full_page=True)
 
 
 def _screen(name: str) -> Path:

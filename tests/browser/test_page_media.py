@@ -80,9 +80,9 @@ def test_parallel_coordinates_filter_the_runs(demo: str, tab: Tab) -> None:
     tab.until(lambda: tab.inked(".parallel") > 1000)
     tab.keep("hparams")
     place = tab.page.locator(".parallel").bounding_box()
-    axes = int(tab.page.locator(".parallel").get_attribute("data-axes") or 0)
-    assert place and axes >= 4
-    x = place["x"] + 64 + (place["width"] - 128) / (axes - 1)  # the second axis: lr
+    places = str(tab.page.locator(".parallel").get_attribute("data-places")).split()
+    assert place and len(places) >= 4
+    x = place["x"] + int(places[1])  # the second axis: lr
     tab.page.mouse.move(x, place["y"] + 40)
     tab.page.mouse.down()
     tab.page.mouse.move(x, place["y"] + place["height"] * 0.3)

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { address, decode, ranges } from "../../src/tbq/server/static/api.js";
 import { scale, ticks, toPixels, toValue } from "../../src/tbq/server/static/chart/scale.js";
-import { extent, nearest } from "../../src/tbq/server/static/chart/series.js";
+import { beside } from "../../src/tbq/server/static/hover.js";
+import { extent, leaving, nearest, within } from "../../src/tbq/server/static/chart/series.js";
 import { difference } from "../../src/tbq/server/static/diff.js";
 import { ascending, stepOf, stepsOf } from "../../src/tbq/server/static/steps.js";
 
@@ -90,9 +91,44 @@ const series = (x, y) => /** @type {any} */ ({ x, first: y, last: y, min: y, max
 
 test("the range of y is that of the shown x, without what is not finite", () => {
   const curves = { series: [series([0, 1, 2, 3], [5, NaN, -1, Infinity]), series([0, 1, 2, 3], [1, 2, 3, 100])] };
-  assert.deepEqual(extent(/** @type {any} */ (curves), 0, 2, false, false), [-1, 5]);
-  assert.deepEqual(extent(/** @type {any} */ (curves), 0, 3, false, true), [1, 100]);
-  assert.equal(extent(/** @type {any} */ ({ series: [series([0], [NaN])] }), 0, 1, false, false), null);
+  assert.deepEqual(extent(/** @type {any} */ (curves), 0, 2, false), [-1, 5]);
+  assert.deepEqual(extent(/** @type {any} */ (curves), 0, 3, true), [1, 100]);
+  assert.equal(extent(/** @type {any} */ ({ series: [series([0], [NaN])] }), 0, 1, false), null);
+});
+
+test("the drawn range is cut to the usual one, unless nothing would remain", () => {
+  assert.deepEqual(within([0, 1e9], [0.5, 3]), [0.5, 3]);
+  assert.deepEqual(within([1, 2], [0, 3]), [1, 2]);
+  assert.deepEqual(within([1, 2], undefined), [1, 2]);
+  assert.deepEqual(within([10, 20], [0, 3]), [10, 20]);
+});
+
+test("curves that leave a range are found with their first place outside and their farthest value", () => {
+  const [inside, above, below] = [
+    [1, 2, 1],
+    [1, 5, 9],
+    [1, -3, 1],
+  ].map((y) => series([0, 1, 2], y));
+  const found = leaving([inside, above, below], [0, 2], [0, 3], false);
+  assert.deepEqual(
+    found.map(({ x, value, above: up }) => [x, value, up]),
+    [
+      [1, 9, true],
+      [1, -3, false],
+    ],
+  );
+  assert.equal(leaving([above], [0, 0.5], [0, 3], false).length, 0);
+  assert.equal(leaving([below], [0, 2], [0.1, 3], true).length, 0);
+});
+
+test("a tooltip is beside the crosshair and covers no axis of its chart", () => {
+  const area = { left: 100, top: 50, right: 500, bottom: 250 };
+  assert.deepEqual(beside(area, 100, 80, 200, 150, 1000), { x: 214, y: 110 });
+  assert.deepEqual(beside(area, 100, 80, 450, 240, 1000), { x: 336, y: 166 });
+  assert.deepEqual(beside(area, 300, 80, 300, 150, 1000), { x: 314, y: 110 });
+  const { x, y } = beside(area, 300, 80, 300, 200, 510);
+  assert.ok(x >= 100 && x + 300 <= 510 && y + 80 <= 200 - 14);
+  assert.ok(beside(area, 100, 230, 200, 150, 1000).y + 230 < area.bottom);
 });
 
 test("the nearest column has a point", () => {

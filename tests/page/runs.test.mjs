@@ -71,9 +71,9 @@ beforeEach(() => {
   state.read("");
   runs.groups.value = [];
   runs.tags.value = [
-    { tag: "val/loss", kinds: { scalars: 4 }, role: "loss", split: "evaluation", better: "lower" },
-    { tag: "train/loss", kinds: { scalars: 4 }, role: "loss", split: "training", better: "lower" },
-    { tag: "val/acc", kinds: { scalars: 4 }, role: "score", split: "evaluation", better: "higher" },
+    { tag: "val/loss", kinds: { scalars: 4 }, rows: 40, role: "loss", split: "evaluation", better: "lower" },
+    { tag: "train/loss", kinds: { scalars: 4 }, rows: 40, role: "loss", split: "training", better: "lower" },
+    { tag: "val/acc", kinds: { scalars: 4 }, rows: 40, role: "score", split: "evaluation", better: "higher" },
     { tag: "notes", kinds: { texts: 1 } },
   ];
   runs.runs.value = [

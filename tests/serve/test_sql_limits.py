@@ -94,7 +94,7 @@ def test_memory_that_nobody_refused_ends_the_process() -> None:
     code = (
         "from tbq.server.sql import memory_limit as m; import time\n"
         "m._refuse = lambda more: None\n"
-        "with m.Held(50_000_000):\n    held = bytes(bytearray(b'x') * 200_000_000)\n    time.sleep(60)\n"
+        "with m.MemoryLimit(50_000_000):\n    held = bytes(bytearray(b'x') * 200_000_000)\n    time.sleep(60)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 77
     with MemoryLimit(1 << 40):

@@ -42,7 +42,7 @@ Examples:
 @click.option("--by", metavar="EXPR", help=f"One curve per group. {BY_HELP}")
 @click.option(
     "--band", default="std", show_default=True, metavar="BAND",
-    help="The band around the mean of a group: std, sem, ci95, minmax or none.",
+    help="The band around the mean of a group: std, sem, ci95, minmax, quantiles (of the median) or none.",
 )  # fmt: skip
 @click.option(
     "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."

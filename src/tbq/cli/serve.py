@@ -22,6 +22,7 @@ Examples:
   tbq serve runs
   tbq serve runs --tag 'val/*' --title 'learning rates' --port 0
   tbq serve runs --host 0.0.0.0 --port 0
+  tbq serve runs --base-path /user/ada/tbq --allow-host hub.example.org
 """
 
 
@@ -43,8 +44,16 @@ Examples:
     "--allow-host", multiple=True, metavar="NAME",
     help="Also accept requests for this host name, e.g. a proxy's. May be repeated.",
 )  # fmt: skip
+@click.option(
+    "--base-path", metavar="PATH",
+    help="The path below which a proxy shows the page, e.g. /user/ada/tbq on a JupyterHub.",
+)  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--title", metavar="TEXT", help="The page's title.  [default: the name of LOGDIR]")
+@click.option(
+    "--views", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+    help="A JSON file of views that all users of the page see, as its menu Views copies it.",
+)  # fmt: skip
 @select_options
 @interval_option("0.25, or 30 for a URL")
 @click.option(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.arguments import bad
 from tbq.errors import missing
 
 if TYPE_CHECKING:
+    from tbq.arguments import StrPath
     from tbq.decode.options import Restarts
     from tbq.decode.sub_runs import SubRunsAs
     from tbq.limits import Size
@@ -26,8 +28,10 @@ def serve(
     port: int = PORT,
     token: str | None = None,
     allow_host: Sequence[str] | str = (),
+    base_path: str | None = None,
     open: bool = False,  # noqa: A002 - the name of the option
     title: str | None = None,
+    views: StrPath | None = None,
     run: Names = None,
     tag: Names = None,
     steps: Steps = None,
@@ -42,7 +46,8 @@ def serve(
     """Show a log directory in the browser until the process is interrupted.
 
     Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
-    use, the next free one is used. `on_start` gets the address and a remark; without it, both are printed.
+    use, the next free one is used. `base_path` is the path below which a proxy shows the page. `views` is a JSON
+    file of views that all users see. `on_start` gets the address and a remark; without it, both are printed.
     `path`, `run`, `tag`, `steps`, `restarts`, `threads` and `sub_runs` are those of `tbq.follow`; `interval` is in
     seconds (default: 0.25, or 30 for URLs).
     Needs the extra "serve".
@@ -60,11 +65,17 @@ def serve(
     # An empty token (--token "$UNSET") would admit everyone, and a header cannot hold every character.
     if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
         raise bad("token", token, "printable ASCII characters, e.g. from `openssl rand -hex 16`")
+    from tbq.server.answers.views import read
+    from tbq.server.http.base_path import checked
     from tbq.server.live_log import LiveLog
 
+    base = checked(base_path)
+    shared = None if views is None else Path(views)
+    if shared is not None:
+        read(shared)  # a wrong file is an error at once
     log = LiveLog(
         path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, stalled_after=stalled_after,
-        title=title, threads=threads, max_unpacked=max_unpacked, sub_runs=sub_runs,
+        title=title, views=shared, threads=threads, max_unpacked=max_unpacked, sub_runs=sub_runs,
     )  # fmt: skip
     log.start()  # reads while the modules of the server are imported
     try:
@@ -74,6 +85,7 @@ def serve(
             port,
             token,
             allow_host,
+            base,
             lambda address, remark: _started(address, remark, open, on_start),
         )
     finally:
@@ -86,6 +98,7 @@ def _serve(
     port: int,
     token: str | None,
     allow_host: Sequence[str] | str,
+    base: str,
     started: Callable[[str, str | None], object],
 ) -> None:
     import threading
@@ -99,9 +112,9 @@ def _serve(
             token = new_token()
         allowed = [allow_host] if isinstance(allow_host, str) else list(allow_host)
         guard = Guard(host, token, allowed)
-        address, remark = listening.address(token), listening.remark
+        address, remark = listening.address(token, base), listening.remark
         threading.Thread(target=prepare, name="tbq imports", daemon=True).start()
-        execute(log, guard, listening, lambda: started(address, remark))
+        execute(log, guard, listening, lambda: started(address, remark), base)
 
 
 def _started(

@@ -23,6 +23,8 @@ from tbq.storage import cache_folder, chosen
 from tbq.text import natural
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tbq.decode.options import Restarts
     from tbq.decode.sub_runs import SubRunsAs
     from tbq.limits import Size
@@ -62,6 +64,7 @@ class LiveLog(Poller):
         threads: int | None = None,
         max_unpacked: Size | None = None,
         sub_runs: SubRunsAs = "fold",
+        views: Path | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.source = path
@@ -79,6 +82,7 @@ class LiveLog(Poller):
         self.title = title if title is not None else title_of(follower.discovery.paths)
         self.places = places_of(follower.discovery.paths)
         self.clock = clock
+        self.views = views
         self.stalled_after = stalled_after or STALLED_AFTER
         self.cache = AnswerCache()
         self.workers = WorkerPool(2 * AT_ONCE + 1)  # queries, filters and the doctor

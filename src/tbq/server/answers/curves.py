@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tbq.errors import UsageError
-from tbq.query.moments import BANDS
-from tbq.server.answers.groups import grouped, lines
+from tbq.server.answers.groups import BANDS, grouped, lines
 from tbq.server.answers.packed_curves import pack
 from tbq.server.answers.points import AXES, axis, having, placed, smooth_values, weight
+from tbq.server.answers.usual import usual
 from tbq.server.http.encoding import Answer, frame
 from tbq.table.pixels import Columns, columns_of, grid
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WIDEST = 4096
 _PLAIN = 125_000  # columns of all curves together; more are packed
 _MOST_RAW = 300  # series; with more, raw lines under smoothed ones are unreadable
+_COARSE = 200  # columns of the curves behind means, for the range of the chart
 _KEPT = 12_000_000  # bytes of answers, for several pages and for zooming back
 LOGS = ("", "0", "1", "y", "x", "xy")
 
@@ -100,7 +101,7 @@ def _curves(log: LiveLog, params: Params) -> Answer:
         if names is not None:
             for each, run in zip(series, runs, strict=True):
                 each["group"] = names.of_run[run]
-    return _frame(asked, curves, {}, version=version, series=series)
+    return _frame(asked, curves, {}, version=version, series=series, usual=usual(curves.columns, asked.log_y))
 
 
 def _of_runs(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
@@ -156,16 +157,19 @@ def _by_points(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
 def _of_groups(
     log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]], band: str, version: int
 ) -> Answer:
-    low, high = _extent_of_groups(log, asked, of_group)
+    low, high = _extent_of_groups(log, asked, of_group, band)
+    members = [run for runs in of_group.values() for run in runs]
+    behind = _members(log, asked, members, low, high)
+    odd = {run for run, at in zip(members, behind.broken, strict=True) if not math.isnan(at)}
     columns: list[Columns] = []
     lower: list[Floats] = []
     upper: list[Floats] = []
     series = []
-    for name, line in lines(log, asked.tag, of_group, asked.x, asked.smooth):
+    for name, line in lines(log, asked.tag, of_group, asked.x, asked.smooth, band):
         x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x
         column = grid(x, low, high, asked.width, asked.log_x)
-        bottom, top = line.moments.ends(band)
-        columns.append(columns_of(column, line.moments.mean, asked.width))
+        middle, bottom, top = line.drawn(band)
+        columns.append(columns_of(column, middle, asked.width))
         lower.append(columns_of(column, bottom, asked.width).min)
         upper.append(columns_of(column, top, asked.width).max)
         count = line.moments.count[line.moments.count > 0]
@@ -175,17 +179,27 @@ def _of_groups(
                 "ids": [log.id_of(run) for run in of_group[name]],
                 "points": int(np.isfinite(columns[-1].min).sum()),
                 "n": [int(count.min()), int(count.max())] if len(count) else [0, 0],
+                "not_finite": sum(run in odd for run in of_group[name]),
                 "broken": None,
                 "takeovers": [],
             }
         )
     bands = {} if band == "none" else {"lower": np.array(lower), "upper": np.array(upper)}
     curves = Made(low, high, _stacked(columns, asked.width), None, [])
-    return _frame(asked, curves, bands, version=version, series=series, band=band)
+    limits = usual(behind.columns, asked.log_y)
+    return _frame(asked, curves, bands, version=version, series=series, band=band, usual=limits)
+
+
+def _members(log: LiveLog, asked: CurveRequest, runs: Sequence[str], low: float, high: float) -> Made:
+    """The curves behind means, in few columns: along an axis that the core does not have, by their steps."""
+    coarse = asked._replace(width=min(asked.width, _COARSE))
+    if asked.x in AXES and not asked.log_x:
+        return _by_core(log, coarse._replace(low=low, high=high), runs)
+    return _by_core(log, coarse._replace(x="step", low=None, high=None), runs)
 
 
 def _extent_of_groups(
-    log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]]
+    log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]], band: str
 ) -> tuple[float, float]:
     """The ends of the axis, without the statistics of all groups in memory at once."""
     pairs = [(run, asked.tag) for runs in of_group.values() for run in runs]
@@ -196,7 +210,7 @@ def _extent_of_groups(
         extent = log.view.curves(pairs, x=asked.x, width=1)  # type: ignore[arg-type]
         return extent.low, extent.high
     ends = []
-    for _, line in lines(log, asked.tag, of_group, asked.x, asked.smooth):
+    for _, line in lines(log, asked.tag, of_group, asked.x, asked.smooth, band):
         x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x
         finite = x[np.isfinite(x)]
         ends.append(finite[[0, -1]] if len(finite) else finite)

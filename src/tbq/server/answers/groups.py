@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tbq.plot.groups import Groups
 from tbq.query.groups import Grouping, group_runs, hparam_names
+from tbq.query.moments import BANDS as MOMENT_BANDS
 from tbq.query.moments import Moments, merged
 from tbq.server.answers.points import placed, smooth_values
 from tbq.server.http.encoding import Answer, json_answer
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+#: What is drawn around a group: `quantiles` is the median from the lower to the upper quartile.
+BANDS = (*MOMENT_BANDS, "quantiles")
 _BATCH = 200_000  # points that are reduced at once
 _KEPT = 400_000  # steps of all kept statistics, 56 bytes each
 
@@ -32,6 +35,14 @@ class GroupLine(NamedTuple):
 
     x: Floats
     moments: Moments
+    quartiles: Floats | None = None  # 3 × steps, if the band needs them
+
+    def drawn(self, band: str) -> tuple[Floats, Floats, Floats]:
+        """The line, and the lower and the upper end of its band."""
+        if band == "quantiles" and self.quartiles is not None:
+            lower, middle, upper = self.quartiles
+            return middle, lower, upper
+        return self.moments.mean, *self.moments.ends(band)
 
 
 def groups(log: LiveLog, params: Params) -> Answer:
@@ -71,27 +82,63 @@ def grouping(log: LiveLog, runs: Sequence[str], by: str) -> Grouping:
 
 
 def lines(
-    log: LiveLog, tag: str, of_group: Mapping[str, Sequence[str]], x: str, by: float
+    log: LiveLog, tag: str, of_group: Mapping[str, Sequence[str]], x: str, by: float, band: str
 ) -> Iterator[tuple[str, GroupLine]]:
     """The statistics of each group, one after another; cached until one of its runs changes."""
+    ranked = band == "quantiles"
     for name, runs in of_group.items():
-        key = (tag, x, by, log.version_of(runs))
-        make = partial(_line, log, tag, runs, x, by)
+        key = (tag, x, by, ranked, log.version_of(runs))
+        make = partial(_line, log, tag, runs, x, by, ranked)
         yield name, log.cache.of("groups", key, make, weight=lambda line: len(line.x), limit=_KEPT)
 
 
-def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float) -> GroupLine:
+def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float, ranked: bool) -> GroupLine:
     """As in `tbq plot`: points with equal steps are averaged; along another axis, so are their x."""
     moments, places = merged([]), merged([])
+    every: list[tuple[NDArray[np.int64], Floats]] = []
     for codes, steps, xs, batch in _batches(log, tag, runs, x, by):
         moments = merged([moments, Moments.of(_table(codes, steps, batch))])
         if x != "step":
             places = merged([places, Moments.of(_table(codes, steps, xs))])
+        if ranked:
+            every.append((steps, batch))
     at = moments.step.astype(np.float64) if x == "step" else places.mean
+    quartiles = _quartiles(moments.step, every) if ranked else None
     if len(at) and (np.diff(at) < 0).any():
         order = np.argsort(at, kind="stable")
         at, moments = at[order], moments.taken(order)
-    return GroupLine(at, moments)
+        quartiles = None if quartiles is None else quartiles[:, order]
+    return GroupLine(at, moments, quartiles)
+
+
+def _quartiles(step: NDArray[np.int64], every: Sequence[tuple[NDArray[np.int64], Floats]]) -> Floats:
+    """The quartiles of the values at each step, interpolated between neighbours; NaN is left out.
+
+    >>> values = [(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0])), (np.array([0]), np.array([2.0]))]
+    >>> _quartiles(np.array([0, 1]), values)
+    array([[1.5, 5. ],
+           [2. , 5. ],
+           [2.5, 5. ]])
+    """
+    quartiles = np.full((3, len(step)), np.nan)
+    steps = np.concatenate([each for each, _ in every]) if every else np.zeros(0, np.int64)
+    values = np.concatenate([each for _, each in every]) if every else np.zeros(0)
+    known = ~np.isnan(values)
+    steps, values = steps[known], values[known]
+    if not len(steps):
+        return quartiles
+    order = np.lexsort((values, steps))
+    steps, values = steps[order], values[order]
+    found, begin, count = np.unique(steps, return_index=True, return_counts=True)
+    at = np.searchsorted(step, found)
+    for row, share in zip(quartiles, (0.25, 0.5, 0.75), strict=True):
+        place = share * (count - 1)
+        below = np.floor(place).astype(np.int64)
+        low, high = values[begin + below], values[begin + np.minimum(below + 1, count - 1)]
+        part = place - below
+        with np.errstate(all="ignore"):
+            row[at] = np.where((part == 0) | (low == high), low, low * (1 - part) + high * part)
+    return quartiles
 
 
 def _batches(

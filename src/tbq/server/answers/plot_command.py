@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tbq.errors import UsageError
-from tbq.query.moments import BANDS
 from tbq.server.answers.curves import LOGS
+from tbq.server.answers.groups import BANDS
 from tbq.server.answers.points import TAG, axis, weight
 from tbq.server.http.encoding import TEXT, Answer
 from tbq.text import shell_word

@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tbq.server.http import page_files
+from tbq.server.http.base_path import BasePath
 from tbq.server.http.encoding import Answer, json_answer
 from tbq.server.http.guard import HEADERS, Guard
 from tbq.server.http.params import BusyError
@@ -34,8 +35,8 @@ _PAUSE = 0.25  # seconds between two events
 _ALIVE = 15.0  # seconds between two signs of life
 
 
-def make_app(log: LiveLog, guard: Guard) -> Starlette:
-    """The application of a log."""
+def make_app(log: LiveLog, guard: Guard, base: str = "") -> Starlette:
+    """The application of a log; `base` is the path below which a proxy shows it."""
     stop = asyncio.Event()
     # Slow answers have their own limits, so that nothing else waits for them.
     slow, queries, conditions = CapacityLimiter(_SLOW), CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
@@ -79,7 +80,9 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         return StreamingResponse(
-            _events(log, request, stop), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+            _events(log, request, stop),
+            media_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},  # nginx would hold events back
         )
 
     app = Starlette(
@@ -92,15 +95,17 @@ def make_app(log: LiveLog, guard: Guard) -> Starlette:
         ]
     )
     app.state.stop = stop
-    app.add_middleware(_Guarded, guard=guard)
+    app.add_middleware(_Guarded, guard=guard, base=base)
+    if base:
+        app.add_middleware(BasePath, path=base)
     return app
 
 
 class _Guarded:
     """Refuses requests that the guard refuses, and adds its headers to every reply."""
 
-    def __init__(self, app: ASGIApp, guard: Guard) -> None:
-        self.app, self.guard = app, guard
+    def __init__(self, app: ASGIApp, guard: Guard, base: str = "") -> None:
+        self.app, self.guard, self.base = app, guard, base
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -126,7 +131,7 @@ class _Guarded:
             reply = json_answer(refusal._asdict() | {"status": None}, refusal.status)
             response: Any = Response(reply.body, reply.status, {"Cache-Control": "no-store"}, reply.type)
         elif token is not None and path == "/" and self.guard.token is not None:
-            response = _entrance(self.guard)
+            response = _entrance(self.guard, self.base)
         else:
             response = self.app
         await response(scope, receive, send_guarded)
@@ -140,14 +145,18 @@ def _joined(request: Request) -> dict[str, str]:
     return headers
 
 
-def _entrance(guard: Guard) -> Response:
+def _entrance(guard: Guard, base: str) -> Response:
     """A page that stores the token in a cookie, and loads the address without it.
 
     Not a redirect: after a link from another site, browsers would not send the cookie with it.
     """
-    text = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=./"><title>tbq</title>'
+    # Without a link to an icon, browsers ask the proxy for /favicon.ico.
+    text = (
+        '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=./">'
+        '<link rel="icon" href="data:,"><title>tbq</title>'
+    )
     response = Response(text, media_type="text/html", headers={"Cache-Control": "no-store"})
-    response.set_cookie(guard.cookie, guard.cookie_value, httponly=True, samesite="strict", path="/")
+    response.set_cookie(guard.cookie, guard.cookie_value, httponly=True, samesite="strict", path=f"{base}/")
     return response
 
 

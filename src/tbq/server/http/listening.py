@@ -74,13 +74,13 @@ class Listening:
             hint="--port 0 takes any free port",
         )
 
-    def address(self, token: str | None) -> str:
+    def address(self, token: str | None, base: str = "") -> str:
         """The address of the page for a browser."""
         name = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
         if ":" in name and not name.startswith("["):
             name = f"[{name}]"
         query = f"?token={quote(token, safe='')}" if token is not None else ""
-        return f"http://{name}:{self.port}/{query}"
+        return f"http://{name}:{self.port}{base}/{query}"
 
     def __enter__(self) -> Listening:
         return self
@@ -130,9 +130,11 @@ class _Server(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._stop.set)
 
 
-def execute(log: LiveLog, guard: Guard, listening: Listening, started: Callable[[], object]) -> None:
+def execute(
+    log: LiveLog, guard: Guard, listening: Listening, started: Callable[[], object], base: str = ""
+) -> None:
     """Serve until a signal arrives."""
-    app = make_app(log, guard)
+    app = make_app(log, guard, base)
     config = uvicorn.Config(
         app, log_level="error", access_log=False, lifespan="off", server_header=False, proxy_headers=False,
         timeout_keep_alive=30, timeout_graceful_shutdown=1, ws="none",

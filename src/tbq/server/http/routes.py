@@ -61,6 +61,7 @@ ROUTES: dict[str, Route] = {
         "answers.plot_command.command",
         ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width"),
     ),
+    "views": Route("answers.views.views"),
     "schema": Route("sql.queries.tables"),
     "nearest": Route("answers.points.nearest", ("tag", "runs", "x", "axis", "smooth")),
     "points": Route("answers.points.points", ("tag", "runs", "format")),

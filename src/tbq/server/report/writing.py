@@ -19,8 +19,8 @@ from tbq.decode.problems import tell
 from tbq.errors import SelectionError, SourceError, collected_warnings, warn
 from tbq.export.target import check_free, output
 from tbq.progress import reporting
-from tbq.query.moments import BANDS
 from tbq.select import Selection
+from tbq.server.answers.groups import BANDS
 from tbq.server.answers.runs import tag_entry
 from tbq.server.http.page_files import IMPORT, modules, target
 from tbq.server.live_log import LiveLog

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tbq.errors import QueryError, UsageError
 from tbq.schema import schema
 from tbq.server.answers.points import attachment
+from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import CSV, FRAME, Answer, json_answer
 from tbq.server.http.params import Params
 from tbq.server.sql.worker_pool import Job
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000
 _LONGEST = 100_000  # characters of the longest query
 _DERIVED = ("wide", "summary")  # tables with one column per tag
+_FIRST = ("summary", "scalars", "runs", "wide", "tags", "hparams")
+_ALWAYS = ("runs", "tags", "files")  # tables about the log itself
 
 
 def run_query(log: LiveLog, query: Any, limit: Any, job: Job, form: Any = "frame") -> Answer:
@@ -75,17 +78,32 @@ def tables(log: LiveLog, _params: Params) -> Answer:
             columns = [[field.name, _type(field.type)] for field in schema(name)]
         listed.append({"name": name, "columns": columns})
     with log.lock:
-        tags = [tag for tag, kinds, _ in log.index.totals() if "scalars" in kinds][:200]
+        totals = list(log.index.totals())
+        hparams = sorted(
+            {name for run in log.shown() if (each := hparams_of(log, run)) for name in each.values}
+        )
+    tags = [tag for tag, kinds, _ in totals if "scalars" in kinds][:200]
+    filled = {*_ALWAYS, *(kind for _, kinds, _ in totals for kind in kinds)}
+    filled |= {"hparams"} if hparams else set()
+    filled |= {*_DERIVED} if tags or hparams else set()
     wide = {"wide": [["run", "string"], ["step", "int64"], *([tag, "double"] for tag in tags)]}
     summary = {
         "summary": [
             ["run", "string"],
+            *([f"hparam.{name}", "hparam"] for name in hparams[:100]),
             *([f"{tag}{stat}", "double"] for tag in tags for stat in ("", ".min", ".max")),
         ]
     }
     for table in listed:
         table["columns"] = (wide | summary).get(str(table["name"]), table["columns"])
+        table["empty"] = table["name"] not in filled
+    # Tables with data come first; of these, the ones that people ask most.
+    listed.sort(key=lambda table: (table["empty"], _place(str(table["name"]))))
     return json_answer({"version": log.version, "tables": listed})
+
+
+def _place(name: str) -> int:
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
 
 def _names(log: LiveLog) -> list[str]:

@@ -1,11 +1,12 @@
 // The bar at the top: the tabs, and the controls of how curves are drawn.
 
 import { html, useRef } from "./ui.js";
-import { tab, search, smooth, axis, theme, dark, views, zoom, logX, outliers, cardWidth, wide } from "./state.js";
+import { tab, search, smooth, axis, theme, dark, views, zoom, logX, cardWidth, wide } from "./state.js";
 import { server, isReport, scalarTags } from "./runs.js";
 import { trouble } from "./live.js";
 import { Menu, Item, Icon, IconButton, copy } from "./menu.js";
 import { help } from "./help.js";
+import { Views as SavedViews } from "./views.js";
 import { TABS } from "./words.js";
 import { sized } from "./format.js";
 
@@ -55,6 +56,7 @@ export function Bar() {
         name="link" label="Copy the link to this view" onClick=${() => copy(location.href, "the link")}
       />`
     }
+    ${!isReport && html`<${SavedViews} />`}
     <${IconButton}
       name=${dark.value ? "sun" : "moon"} label=${dark.value ? "Light (d)" : "Dark (d)"}
       onClick=${() => (theme.value = dark.value ? "light" : "dark")}
@@ -119,12 +121,6 @@ function Drawing() {
               )}
               <div class="menu-title">Scale</div>
               <${Item} checked=${logX.value} onClick=${() => (logX.value = !logX.value)}>Logarithmic x<//>
-              <${Item}
-                checked=${outliers.value} onClick=${() => (outliers.value = !outliers.value)}
-                hint="1 % at either end"
-              >
-                Ignore outliers
-              <//>
               <div class="menu-title">Cards</div>
               ${
                 /** @type {[number, string][]} */ ([

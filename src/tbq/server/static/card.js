@@ -9,7 +9,8 @@ import { hover, fixed } from "./hover.js";
 import { Tooltip } from "./tooltip.js";
 import { Menu, Item, IconButton, download, save, copy, say, fileName } from "./menu.js";
 import { shown, shownSet, runs, version, banded, groupOf, hot, hotGroup, toggled } from "./runs.js";
-import { axis, group, zoom, logs, logX, outliers, pins, full, dark } from "./state.js";
+import { axis, group, zoom, logs, logX, entire, pins, full, dark } from "./state.js";
+import { Legend } from "./legend.js";
 import { counted } from "./format.js";
 
 /** @param {{ tag: string, description?: string, big?: boolean }} props */
@@ -45,7 +46,7 @@ export function Card({ tag, description = "", big = false }) {
         c.drawSoon();
       }),
       // Redraw the same data.
-      on([dark, logs, logX, outliers, zoom, group, groupOf, runs, shownSet], () => c.drawSoon()),
+      on([dark, logs, logX, entire, zoom, group, groupOf, runs, shownSet], () => c.drawSoon()),
       on([hover, fixed, hot, hotGroup], () => c.drawOver()),
     ];
     const sized = new ResizeObserver(() => {
@@ -130,7 +131,25 @@ export function Card({ tag, description = "", big = false }) {
       }
       <${Tooltip} chart=${c} tag=${tag} />
     </div>
+    <footer class="card-foot">
+      <${Legend} chart=${c} curves=${c.curves} tag=${tag} big=${big} />
+      <${RangeSwitch} tag=${tag} left=${c.left} />
+    </footer>
   </section>`;
+}
+
+/** Says how many curves leave the range, and shows them whole. @param {{ tag: string, left: number }} props */
+function RangeSwitch({ tag, left }) {
+  const whole = entire.value.has(tag);
+  if (!left && !whole) return null;
+  const what = banded.value ? "group" : "run";
+  return html`<button
+    type="button" class="range-switch" aria-pressed=${whole}
+    title=${whole ? "Leave outliers out of the range" : "Show the whole range"}
+    onClick=${() => (entire.value = toggled(entire.value, tag))}
+  >
+    ${whole ? "whole range" : `${counted(left, what)} ${left === 1 ? "leaves" : "leave"} the range`}
+  </button>`;
 }
 
 /** Describes the picture for screen readers. @param {Chart} c */

@@ -1,7 +1,7 @@
 // The curves: one card for each tag, in sections by the first part of the name.
 
 import { html, computed, useState } from "./ui.js";
-import { scalarTags, loaded, runs, tags, server, toggled } from "./runs.js";
+import { scalarTags, hasCurve, loaded, runs, tags, server, toggled } from "./runs.js";
 import { search, folded, pins, full, cardWidth } from "./state.js";
 import { matcher } from "./match.js";
 import { Card } from "./card.js";
@@ -29,13 +29,15 @@ const sections = computed(() => {
   const list = [...map.values()].filter((each) => each.tags.length);
   // Sections that people compare come first: validation, training, then the rest in order of name.
   const rank = (/** @type {Section} */ { tags: all }) =>
-    all.every((tag) => tag.split === "evaluation")
-      ? 0
-      : all.every((tag) => tag.split === "training")
-        ? 1
-        : all.some((tag) => tag.role === "loss" || tag.role === "score")
-          ? 2
-          : 3;
+    !all.some(hasCurve)
+      ? 4
+      : all.every((tag) => tag.split === "evaluation")
+        ? 0
+        : all.every((tag) => tag.split === "training")
+          ? 1
+          : all.some((tag) => tag.role === "loss" || tag.role === "score")
+            ? 2
+            : 3;
   return list.sort((a, b) => rank(a) - rank(b));
 });
 
@@ -94,7 +96,9 @@ function Part({ section }) {
   const [most, setMost] = useState(FIRST);
   const open = !folded.value.has(name);
   const id = `section-${name}`;
-  return html`<section class="part">
+  // Short sections share a row: a section is as wide as its cards.
+  const wide = Math.min(open ? all.length : 1, 3);
+  return html`<section class="part" style=${{ "--cards": wide }}>
     <h2 class="part-head">
       <button
         type="button" aria-expanded=${open} aria-controls=${id}

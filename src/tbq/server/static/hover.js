@@ -68,3 +68,19 @@ export async function exact(question, signal) {
   const answer = await fetchJson("nearest", question, { signal });
   return new Map(answer.points.map((/** @type {any} */ each) => [each.id, { ...each, step: stepOf(each.step) }]));
 }
+
+/**
+ * Where a tooltip of w × h pixels goes, on the screen: right of the crosshair, else left of it within the chart, else
+ * right of it beyond the chart, else above the curve. So it covers no axis of its chart.
+ * @param {{ left: number, top: number, right: number, bottom: number }} area inside of the axes, on the screen
+ * @param {number} w @param {number} h @param {number} px @param {number} py of the nearest curve, on the screen
+ * @param {number} screen the width of the screen @returns {{ x: number, y: number }}
+ */
+export function beside(area, w, h, px, py, screen) {
+  const y = Math.max(4, Math.min(Math.max(py - h / 2, area.top), area.bottom - h - 4));
+  if (px + 14 + w <= area.right + 8) return { x: px + 14, y };
+  if (px - 14 - w >= area.left) return { x: px - 14 - w, y };
+  if (px + 14 + w <= screen - 4) return { x: px + 14, y };
+  const x = Math.max(4, Math.min(Math.max(px - w / 2, area.left), screen - w - 4));
+  return { x, y: Math.max(4, py - h - 14) };
+}

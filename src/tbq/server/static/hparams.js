@@ -8,7 +8,7 @@ import {
   scalarTags,
   shown,
   byId,
-  colourOf,
+  higherIsBetter,
   cellOf,
   metricOf,
   labelOf,
@@ -19,12 +19,14 @@ import {
 } from "./runs.js";
 import { filter, columns, dark } from "./state.js";
 import { inkOf } from "./plot.js";
-import { number, numberTo } from "./format.js";
-import { natural } from "./order.js";
+import { axisOf, gap, isMissing, marksOf, outward, share, shareOf, valueAt, viridis } from "./axes.js";
+import { Decisions } from "./decisions.js";
+import { number } from "./format.js";
 import { Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
 
-/** @typedef {{ key: string, values: any[] | null, low: number, high: number, log: boolean }} Axis */
+/** @typedef {import("./axes.js").Axis} Axis */
+/** @typedef {import("./types.js").Run} Run */
 
 /**
  * Brushed ranges by column: numbers, or positions in the list of words.
@@ -32,68 +34,65 @@ import { Waiting } from "./curves.js";
  */
 const brushes = signal({});
 
+const picked = signal(""); // the metric that colours the lines, if the user chose it
+/** The metric that colours the lines, and by which parameters are judged. */
+const metric = computed(() => {
+  const all = shownColumns.value.filter((key) => metricOf(key));
+  return all.includes(picked.value) ? picked.value : (all[0] ?? "");
+});
+
 const keys = computed(() => {
   const params = hparams.value
     .filter((each) => each.differ)
     .slice(0, 10)
     .map((each) => `hparam.${each.name}`);
-  const chosen = shownColumns.value.filter((key) => metricOf(key));
-  return [...params, ...chosen.slice(0, 6)];
+  const chosen = shownColumns.value.filter((key) => metricOf(key)).slice(0, 6);
+  // The axis of the coloured metric is the last, beside its colour bar.
+  return [...params, ...chosen.filter((key) => key !== metric.value), ...chosen.filter((key) => key === metric.value)];
 });
 
-/** @returns {Axis[]} */
-function axes() {
+/**
+ * What is drawn: the axes; the runs from the worst to the best, so that the best are on top; and how far each line is
+ * moved on axes of few values, from -0.5 to 0.5. @typedef {{ axes: Axis[], runs: Run[], moved: Map<number, number> }}
+ * Scene
+ */
+
+/** @returns {Scene} */
+function scene() {
   const list = shown.value.map((id) => byId.value.get(id)).filter((run) => run !== undefined);
-  return keys.value.map((key) => {
-    const values = list
-      .map((run) => cellOf(run, key))
-      .filter(
-        (value) => value !== undefined && value !== null && !(typeof value === "number" && !Number.isFinite(value)),
-      );
-    if (values.length && values.every((value) => typeof value === "number")) {
-      let [low, high] = [Math.min(...values), Math.max(...values)];
-      if (low === high) [low, high] = [low - Math.abs(low) * 0.1 - 1e-9, high + Math.abs(high) * 0.1 + 1e-9];
-      return { key, values: null, low, high, log: low > 0 && high / low >= 30 };
-    }
-    const words = [...new Set(values.map(String))].sort(natural);
-    return { key, values: words, low: 0, high: Math.max(words.length - 1, 1), log: false };
-  });
+  const all = keys.value.map((key) =>
+    axisOf(
+      key,
+      list.map((run) => cellOf(run, key)),
+      Boolean(metricOf(key)),
+    ),
+  );
+  const key = metric.value;
+  const worth = (/** @type {Run} */ run) => {
+    const value = key ? cellOf(run, key) : 0;
+    return isMissing(value) ? -Infinity : higherIsBetter(metricOf(key)?.tag ?? "") ? value : -value;
+  };
+  const order = list.map((run) => ({ run, worth: worth(run) })).sort((a, b) => (a.worth < b.worth ? -1 : 1));
+  const span = Math.max(order.length - 1, 1);
+  return {
+    axes: all,
+    runs: order.map(({ run }) => run),
+    moved: new Map(order.map(({ run }, i) => [run.id, i / span - 0.5])),
+  };
 }
 
-const MARKS = [0, 0.25, 0.5, 0.75, 1]; // where an axis of numbers has labels, as shares of its length
 const TOP = 44;
 const BOTTOM = 24;
+const BAR = 54; // pixels right of the last axis, for the colour bar
+const SPREAD = 22; // pixels over which lines through one value are spread
 
-/** @param {Axis} axis @param {any} value @returns {number | null} its share of the axis, from the bottom */
-function share(axis, value) {
-  if (value === undefined || value === null || (typeof value === "number" && !Number.isFinite(value))) return null;
-  const v = axis.values ? axis.values.indexOf(String(value)) : value;
-  if (axis.values && axis.values.length === 1) return 0.5;
-  return shareOf(axis, v);
-}
-
-/** @param {Axis} axis @param {number} v */
-function shareOf(axis, v) {
-  if (axis.log) return (Math.log(v) - Math.log(axis.low)) / (Math.log(axis.high) - Math.log(axis.low));
-  // Halves, since the span of two finite numbers may be infinite.
-  return (v / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2);
-}
-
-/** @param {Axis} axis @param {number} part */
-function valueAt(axis, part) {
-  if (axis.log) return Math.exp(Math.log(axis.low) + part * (Math.log(axis.high) - Math.log(axis.low)));
-  return axis.low * (1 - part) + axis.high * part;
-}
-
-/** An end of a brush in few digits, moved outward by a part of a pixel: rounding never excludes a run inside it.
- * @param {Axis} axis @param {number} end @param {1 | -1} way */
-function outward(axis, end, way) {
-  const limit = valueAt(axis, shareOf(axis, end) + way * 0.001);
-  for (let digits = 2; digits < 17; digits++) {
-    const rounded = Number(end.toPrecision(digits));
-    if ((rounded - end) * way >= 0 && (limit - rounded) * way >= 0) return rounded;
-  }
-  return end;
+/** The place of a run on an axis. Lines through the same value are spread, so that they do not coincide.
+ * @param {Scene} scene @param {Axis} axis @param {Run} run @param {number} tall */
+function placeOf({ moved }, axis, run, tall) {
+  const part = share(axis, cellOf(run, axis.key));
+  if (part === null) return null;
+  const room = Math.min(SPREAD / tall, gap(axis) * 0.5);
+  return part + (moved.get(run.id) ?? 0) * room;
 }
 
 /** Writes the brushes into the filter, so that the table, the curves and the link follow. @param {Axis[]} all */
@@ -102,9 +101,9 @@ function toFilter(all) {
   for (const axis of all) {
     const brush = brushes.value[axis.key];
     if (!brush) continue;
-    const metric = metricOf(axis.key);
-    const name = metric
-      ? `"${(metric.stat === "last" ? metric.tag : `${metric.tag}.${metric.stat}`).replaceAll('"', '""')}"`
+    const of = metricOf(axis.key);
+    const name = of
+      ? `"${(of.stat === "last" ? of.tag : `${of.tag}.${of.stat}`).replaceAll('"', '""')}"`
       : /^hparam\.[a-z_]\w*$/i.test(axis.key)
         ? axis.key
         : `"${axis.key.replaceAll('"', '""')}"`;
@@ -118,17 +117,18 @@ function toFilter(all) {
 
 export function Hparams() {
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
-  const state = useRef({ axes: /** @type {Axis[]} */ ([]), xs: /** @type {number[]} */ ([]) });
+  const state = useRef({ ...scene(), xs: /** @type {number[]} */ ([]) });
   useEffect(() => {
     const node = canvas.current;
     if (!node) return undefined;
     const redraw = () => {
-      const all = axes();
-      state.current = { axes: all, xs: draw(node, all) };
-      node.dataset.lines = String(shown.peek().length);
-      node.dataset.axes = String(all.length);
+      const now = scene();
+      state.current = { ...now, xs: draw(node, now) };
+      node.dataset.lines = String(now.runs.length);
+      node.dataset.axes = String(now.axes.length);
+      node.dataset.places = state.current.xs.map(Math.round).join(" ");
     };
-    const stop = on([runs, shown, metrics, keys, dark, brushes, hot], () => requestAnimationFrame(redraw));
+    const stop = on([runs, shown, metrics, keys, metric, dark, brushes, hot], () => requestAnimationFrame(redraw));
     const sized = new ResizeObserver(redraw);
     sized.observe(node);
     return () => {
@@ -191,6 +191,7 @@ export function Hparams() {
         Drag along an axis to filter the runs; click it to clear. The columns of the table are the axes.
       </span>
       <span class="spring"></span>
+      <${ColourChooser} />
       <${AxisChooser} />
       ${
         brushed &&
@@ -206,8 +207,23 @@ export function Hparams() {
         onPointerDown=${press} onMouseMove=${hover} onMouseLeave=${() => (hot.value = null)}
       ></canvas>
     </div>
-    <${Importance} />
+    <${Decisions} metric=${metric.value} />
   </div>`;
+}
+
+/** The metric that colours the lines. */
+function ColourChooser() {
+  const all = shownColumns.value.filter((key) => metricOf(key));
+  if (!all.length) return null;
+  return html`<label class="chooser">
+    <span class="dim">Metric</span>
+    <select
+      class="button" aria-label="The metric that colours the lines"
+      onChange=${(/** @type {any} */ e) => (picked.value = e.target.value)}
+    >
+      ${all.map((key) => html`<option key=${key} value=${key} selected=${key === metric.value}>${labelOf(key)}</option>`)}
+    </select>
+  </label>`;
 }
 
 /** Offers the metrics that have no axis yet. */
@@ -225,29 +241,31 @@ function AxisChooser() {
   </select>`;
 }
 
-/** @param {{ axes: Axis[], xs: number[] }} state @param {number} x @param {number} y @param {number} height */
-function nearestRun({ axes: all, xs }, x, y, height) {
+/** @param {Scene & { xs: number[] }} state @param {number} x @param {number} y @param {number} height */
+function nearestRun(state, x, y, height) {
+  const { axes: all, xs } = state;
   /** @type {number | null} */
   let best = null;
   let least = 12;
   const tall = height - TOP - BOTTOM;
-  for (const id of shown.value) {
-    const run = byId.value.get(id);
-    if (!run) continue;
+  for (const run of state.runs)
     for (let i = 0; i + 1 < all.length; i++) {
       if (x < xs[i] || x > xs[i + 1]) continue;
-      const a = share(all[i], cellOf(run, all[i].key));
-      const b = share(all[i + 1], cellOf(run, all[i + 1].key));
+      const a = placeOf(state, all[i], run, tall);
+      const b = placeOf(state, all[i + 1], run, tall);
       if (a === null || b === null) continue;
-      const at = TOP + tall * (1 - (a + ((b - a) * (x - xs[i])) / (xs[i + 1] - xs[i])));
-      if (Math.abs(at - y) < least) [least, best] = [Math.abs(at - y), id];
+      const at = TOP + tall * (1 - (a + (b - a) * eased((x - xs[i]) / (xs[i + 1] - xs[i]))));
+      if (Math.abs(at - y) < least) [least, best] = [Math.abs(at - y), run.id];
     }
-  }
   return best;
 }
 
-/** @param {HTMLCanvasElement} canvas @param {Axis[]} all @returns {number[]} x of each axis */
-function draw(canvas, all) {
+/** Lines are curves that leave an axis level. @param {number} t */
+const eased = (t) => t * t * (3 - 2 * t);
+
+/** @param {HTMLCanvasElement} canvas @param {Scene} now @returns {number[]} x of each axis */
+function draw(canvas, now) {
+  const { axes: all } = now;
   const ratio = Math.min(devicePixelRatio || 1, 2);
   const { clientWidth: width, clientHeight: height } = canvas;
   canvas.width = width * ratio;
@@ -255,18 +273,23 @@ function draw(canvas, all) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   const ink = inkOf(canvas);
-  const edge = Math.min(64, width / 8);
-  const xs = all.map((_, i) => (all.length > 1 ? edge + ((width - 2 * edge) * i) / (all.length - 1) : width / 2));
-  const yOf = (/** @type {number} */ part) => TOP + (height - TOP - BOTTOM) * (1 - part);
-  const line = (/** @type {number} */ id) => {
-    const run = byId.peek().get(id);
-    if (!run) return;
-    context.strokeStyle = colourOf(id);
+  const edge = Math.min(48, width / 9);
+  const right = width - BAR - 20;
+  const xs = all.map((_, i) => (all.length > 1 ? edge + ((right - edge) * i) / (all.length - 1) : width / 2));
+  const tall = height - TOP - BOTTOM;
+  const yOf = (/** @type {number} */ part) => TOP + tall * (1 - part);
+  const coloured = all.find((axis) => axis.key === metric.peek());
+  const tint = (/** @type {Run} */ run) => {
+    const part = coloured ? share(coloured, cellOf(run, coloured.key)) : null;
+    return part === null ? ink.axis : viridis(part, dark.peek());
+  };
+  const line = (/** @type {Run} */ run) => {
+    context.strokeStyle = tint(run);
     context.beginPath();
     /** @type {[number, number] | null} */
     let before = null;
     all.forEach((axis, i) => {
-      const part = share(axis, cellOf(run, axis.key));
+      const part = placeOf(now, axis, run, tall);
       if (part === null) {
         before = null;
         return;
@@ -280,15 +303,17 @@ function draw(canvas, all) {
     });
     context.stroke();
   };
-  const many = shown.peek().length;
+  const many = now.runs.length;
   context.lineWidth = many > 200 ? 1 : 1.5;
-  context.globalAlpha = (many > 200 ? 0.35 : 0.75) * (hot.peek() === null ? 1 : 0.4);
-  for (const id of shown.peek()) line(id);
+  context.globalAlpha = (many > 200 ? 0.35 : 0.8) * (hot.peek() === null ? 1 : 0.3);
+  for (const run of now.runs) line(run);
   context.globalAlpha = 1;
-  if (hot.peek() !== null && shown.peek().includes(/** @type {number} */ (hot.peek()))) {
+  const lit = now.runs.find((run) => run.id === hot.peek());
+  if (lit) {
     context.lineWidth = 3;
-    line(/** @type {number} */ (hot.peek()));
+    line(lit);
   }
+  if (coloured) colourBar(context, coloured, xs[all.length - 1] + BAR, yOf);
   context.font = "11px system-ui, sans-serif";
   all.forEach((axis, i) => {
     context.strokeStyle = ink.axis;
@@ -315,10 +340,9 @@ function draw(canvas, all) {
     context.fillText(title, Math.min(Math.max(xs[i], half + 12), width - half - 12), 18);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
-    const marks = axis.values
-      ? axis.values.map((text, k) => [text, axis.values && axis.values.length > 1 ? k / (axis.values.length - 1) : 0.5])
-      : numbersOf(axis, context, xs.length > 1 ? xs[1] - xs[0] - 16 : width);
-    marks.slice(0, 12).forEach(([text, part]) => {
+    const room = xs.length > 1 ? xs[1] - xs[0] - 16 : width;
+    const marks = marksOf(axis, (text) => context.measureText(text).width, room, 16 / tall);
+    marks.slice(0, 24).forEach(([text, part]) => {
       const y = Math.round(yOf(Number(part)));
       const label = axis.values ? clipped(String(text)) : String(text);
       // A filled box under the label, so that no line runs through its letters.
@@ -336,104 +360,32 @@ function draw(canvas, all) {
       context.fillStyle = ink.text;
       context.fillText(label, xs[i] + 11, y + 4);
     });
+    if (axis.cut) outside(context, now, axis, xs[i], yOf);
   });
   return xs;
 }
 
-/** The labels of an axis of numbers, in as many digits as there is room for, but enough to tell them apart.
- * @param {Axis} axis @param {CanvasRenderingContext2D} context @param {number} room @returns {[string, number][]} */
-function numbersOf(axis, context, room) {
-  const values = MARKS.map((part) => valueAt(axis, part));
-  const spelled = (/** @type {number} */ digits, /** @type {number} */ share) =>
-    values.map((value) =>
-      axis.log ? number(value, digits) : numberTo(value, (axis.high / 4 - axis.low / 4) * share, digits),
-    );
-  const usual = spelled(3, 0.1);
-  const all = [usual, spelled(2, 0.5), spelled(1, 1)].flatMap((texts) => [
-    texts,
-    texts.map((text) => text.replace(/^(-?)0\./, "$1.")),
-  ]);
-  const within = (/** @type {number} */ most) =>
-    all.find(
-      (texts) =>
-        texts.every((text) => context.measureText(text).width <= most) && new Set(texts).size === new Set(values).size,
-    );
-  const found = within(room) ?? within(room + 14); // overlapping the next axis is better than losing the first digits
-  return (found ?? usual.map((text) => ending(context, text, room))).map((text, i) => [text, MARKS[i]]);
+/** The colours of a metric, right of its axis. @param {CanvasRenderingContext2D} context @param {Axis} axis
+ * @param {number} x @param {(part: number) => number} yOf */
+function colourBar(context, axis, x, yOf) {
+  const fill = context.createLinearGradient(0, yOf(0), 0, yOf(1));
+  for (let part = 0; part <= 8; part++) fill.addColorStop(part / 8, viridis(axis.values ? 0.5 : part / 8, dark.peek()));
+  context.fillStyle = fill;
+  context.fillRect(x, yOf(1), 8, yOf(0) - yOf(1));
 }
 
-/**
- * Cuts the first digits of a number that does not fit: the labels of one axis differ in their last digits.
- * @param {CanvasRenderingContext2D} context @param {string} text @param {number} room
- */
-function ending(context, text, room) {
-  let from = 0;
-  const cut = () => (from ? `…${text.slice(from)}` : text);
-  while (from < text.length - 4 && context.measureText(cut()).width > room) from++;
-  return cut();
+/** Says how many runs are beyond an end of the axis. @param {CanvasRenderingContext2D} context @param {Scene} now
+ * @param {Axis} axis @param {number} x @param {(part: number) => number} yOf */
+function outside(context, now, axis, x, yOf) {
+  const values = now.runs.map((run) => cellOf(run, axis.key)).filter((value) => !isMissing(value));
+  const above = values.filter((value) => value > axis.high);
+  const below = values.filter((value) => value < axis.low);
+  context.fillStyle = inkOf(context.canvas).text;
+  context.textAlign = "center";
+  const far = (/** @type {number} */ value) => (Math.abs(value) < 1e5 ? number(value, 3) : value.toExponential(1));
+  if (above.length) context.fillText(`▲ ${above.length} up to ${far(Math.max(...above))}`, x, yOf(1) - 12);
+  if (below.length) context.fillText(`▼ ${below.length} down to ${far(Math.min(...below))}`, x, yOf(0) + 18);
 }
 
 /** @param {string} text */
 const clipped = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
-
-/** The rank correlation of each hyperparameter with the main metric. */
-function Importance() {
-  const metric = keys.value.filter((key) => metricOf(key))[0];
-  if (!metric) return null;
-  const list = shown.value.map((id) => byId.value.get(id)).filter((run) => run !== undefined);
-  const rows = hparams.value
-    .filter((each) => each.differ && each.values.every((value) => typeof value === "number"))
-    .map((each) => ({
-      name: each.name,
-      r: correlation(list.map((run) => [cellOf(run, `hparam.${each.name}`), cellOf(run, metric)])),
-    }))
-    .filter((each) => each.r !== null);
-  if (!rows.length) return null;
-  rows.sort((a, b) => Math.abs(b.r ?? 0) - Math.abs(a.r ?? 0));
-  return html`<section class="part">
-    <h2 class="part-head plain"><span>Rank correlation with ${labelOf(metric)}</span><span class="rule"></span></h2>
-    <div class="card media-card scroll" tabindex="0">
-      <table class="plain-table correlations">
-        <tbody>
-          ${rows.map(
-            (each) => html`<tr key=${each.name}>
-              <th scope="row">${each.name}</th>
-              <td class="num">${(each.r ?? 0).toFixed(2)}</td>
-              <td>
-                <span class="corr" aria-hidden="true">
-                  <i class=${(each.r ?? 0) < 0 ? "neg" : ""} style=${{ width: `${Math.abs(each.r ?? 0) * 50}%` }}></i>
-                </span>
-              </td>
-            </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>`;
-}
-
-/** @param {any[][]} pairs @returns {number | null} */
-function correlation(pairs) {
-  const finite = pairs.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));
-  if (finite.length < 4) return null;
-  const ranked = (/** @type {number[]} */ values) => {
-    const order = [...values.keys()].sort((a, b) => values[a] - values[b]);
-    const ranks = new Array(values.length);
-    for (let i = 0; i < order.length; ) {
-      let j = i;
-      while (j + 1 < order.length && values[order[j + 1]] === values[order[i]]) j++;
-      for (let k = i; k <= j; k++) ranks[order[k]] = (i + j) / 2;
-      i = j + 1;
-    }
-    return ranks;
-  };
-  const [a, b] = [0, 1].map((side) => ranked(finite.map((pair) => pair[side])));
-  const mean = (finite.length - 1) / 2;
-  let [top, left, right] = [0, 0, 0];
-  for (let i = 0; i < a.length; i++) {
-    top += (a[i] - mean) * (b[i] - mean);
-    left += (a[i] - mean) ** 2;
-    right += (b[i] - mean) ** 2;
-  }
-  return left && right ? top / Math.sqrt(left * right) : null;
-}

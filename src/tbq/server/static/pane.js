@@ -20,6 +20,7 @@ import {
   FACTS,
   isReport,
 } from "./runs.js";
+import { groupedBy, written } from "./grouping.js";
 import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, save } from "./menu.js";
 import { count } from "./format.js";
@@ -99,11 +100,10 @@ function summary(list) {
 
 function GroupMenu() {
   const pattern = useSignal(group.value.startsWith("re:") ? group.value.slice(3) : "");
-  const name = group.value.startsWith("hparam.")
-    ? group.value.slice(7)
-    : group.value.startsWith("re:")
-      ? "pattern"
-      : "none";
+  const chosen = groupedBy.value;
+  const name = chosen.length ? chosen.join(", ") : group.value ? "pattern" : "none";
+  const toggle = (/** @type {string} */ each) =>
+    (group.value = written(chosen.includes(each) ? chosen.filter((other) => other !== each) : [...chosen, each]));
   return html`<${Menu} label=${`Group: ${name}`} title="Group runs (g)" id="group">
     ${(/** @type {() => void} */ close) => {
       const set = (/** @type {string} */ value) => () => {
@@ -112,10 +112,10 @@ function GroupMenu() {
       };
       return html`<div class="menu-list">
         <${Item} checked=${!group.value} onClick=${set("")}>No groups<//>
-        ${hparams.value.length > 0 && html`<div class="menu-title">Hyperparameter</div>`}
+        ${hparams.value.length > 0 && html`<div class="menu-title">Hyperparameters, one or several</div>`}
         ${hparams.value.slice(0, 60).map(
           (each) => html`<${Item}
-            key=${each.name} checked=${group.value === `hparam.${each.name}`} onClick=${set(`hparam.${each.name}`)}
+            key=${each.name} checked=${chosen.includes(each.name)} onClick=${() => toggle(each.name)}
             hint=${each.differ ? `${each.values.length} values` : "same in all"}
           >
             ${each.name}

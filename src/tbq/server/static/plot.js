@@ -2,13 +2,13 @@
 // milliseconds.
 
 import { fetchFrame, ranges, report } from "./api.js";
-import { curvesOf, extent, withEdges } from "./chart/series.js";
+import { curvesOf, extent, leaving, within, withEdges } from "./chart/series.js";
 import { paint, trace } from "./chart/paint.js";
 import { toPixels } from "./chart/scale.js";
 import { hover, fixed } from "./hover.js";
 import { inTurn } from "./live.js";
 import { byId, shown, shownSet, runs, version, banded, groupOf, groupColour, colourOf, hot, hotGroup } from "./runs.js";
-import { axis, band, group, smooth, zoom, logs, logX, outliers } from "./state.js";
+import { axis, band, group, smooth, zoom, logs, logX, entire } from "./state.js";
 
 /** @typedef {import("./types.js").Curves} Curves */
 /** @typedef {import("./types.js").Series} Series */
@@ -81,6 +81,7 @@ export class Chart {
     /** @type {{ from: number, to: number, y: boolean } | null} */ this.brush = null;
     /** @type {{ key: string, curves: Curves } | null} */ this.whole = null; // over the full length, as last seen
     /** @type {{ x: number, y: number, colour: string }[]} */ this.marks = []; // of the values that the tooltip shows
+    this.left = 0; // curves that leave the range
     this.drawn = 0; // duration of the last drawing, in milliseconds
     this.timer = 0; // of the next request
     this.asked = -Infinity; // when the last request was sent
@@ -184,14 +185,18 @@ export class Chart {
     const visible = { ...this.curves, series: this.series() };
     const x = zoom.peek() ?? this.domain ?? [this.curves.low, this.curves.high];
     const logY = logs.peek().has(this.tag);
-    const span = extent(visible, x[0], x[1], outliers.peek(), logY) ?? [0, 1];
+    const drawn = extent(visible, x[0], x[1], logY) ?? [0, 1];
+    const usual = entire.peek().has(this.tag) ? undefined : this.curves.usual[logY ? "log" : "linear"];
+    const span = within(drawn, usual);
     const pad = Math.min((span[1] - span[0]) * 0.04, Number.MAX_VALUE / 10) || Math.abs(span[0]) * 0.05 || 0.5;
     // The same margin on a logarithmic axis, as a factor.
     const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1);
     const y =
       this.yZoom ??
       /** @type {[number, number]} */ (logY ? [span[0] / room, span[1] * room] : [span[0] - pad, span[1] + pad]);
+    const left = this.yZoom ? [] : leaving(visible.series, /** @type {[number, number]} */ (x), y, logY);
     return {
+      leaving: left,
       series: visible.series,
       colour,
       x: /** @type {[number, number]} */ (x),
@@ -214,6 +219,11 @@ export class Chart {
     if (!picture || !this.base) return;
     const begin = performance.now();
     this.layout = paint(this.base, picture);
+    const left = picture.leaving?.length ?? 0;
+    if (left !== this.left) {
+      this.left = left;
+      this.tell();
+    }
     this.drawn = performance.now() - begin;
     this.drawOver();
   }

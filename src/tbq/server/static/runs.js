@@ -5,6 +5,7 @@ import { fetchJson, fetchFrame, report } from "./api.js";
 import { matcher } from "./match.js";
 import { count } from "./format.js";
 import { natural } from "./order.js";
+import { labels } from "./labels.js";
 import { ascending, stepOf } from "./steps.js";
 import { filter, group, band, sort, top, columns, hidden, pinnedRuns, solo, dark } from "./state.js";
 
@@ -37,6 +38,20 @@ export const hparams = computed(() => {
     .sort(([a, x], [b, y]) => Number(y.size > 1) - Number(x.size > 1) || natural(a, b))
     .map(([name, seen]) => ({ name, differ: seen.size > 1, values: [...seen] }));
 });
+
+// Labels of runs and groups. Those of runs are chosen among all runs: a filter changes no label.
+const runNames = computed(() => runs.value.map((run) => run.name).join("\0"));
+const LEGEND = 24; // letters of a name in a legend or tooltip
+/** @param {string[]} names @param {number | null} room */
+const labelled = (names, room) => {
+  const short = labels(names, room);
+  return new Map(names.map((name, i) => [name, short[i]]));
+};
+const namesOf = () => (runNames.value ? runNames.value.split("\0") : []);
+export const runLabels = computed(() => labelled(namesOf(), null)); // without what all names share
+export const legendLabels = computed(() => labelled(namesOf(), LEGEND));
+/** Labels of runs in so many letters. @param {import("./types.js").Signal<number>} room */
+export const labelsWithin = (room) => computed(() => labelled(namesOf(), room.value));
 
 // The filter: the page matches names; the server evaluates conditions, and its parser decides whether a text is one.
 
@@ -174,9 +189,14 @@ export function metricOf(key) {
   return at > 0 && STATS.includes(key.slice(at + 1)) ? { tag: key.slice(0, at), stat: key.slice(at + 1) } : null;
 }
 
+/** Some run has several values of this tag. @param {import("./types.js").Tag} tag */
+export const hasCurve = (tag) => tag.rows > (tag.kinds.scalars ?? 0);
+
 /** The tag by which people most likely compare runs. */
 export const mainTag = computed(() => {
-  const names = scalarTags.value;
+  // A tag with one value per run, such as a metric of add_hparams, has no curve.
+  const curves = scalarTags.value.filter(hasCurve);
+  const names = curves.length ? curves : scalarTags.value;
   const most = Math.max(...names.map((tag) => tag.kinds.scalars));
   const spread = names.filter((tag) => tag.kinds.scalars >= most / 2);
   for (const split of ["evaluation", null])
@@ -190,10 +210,16 @@ export const mainTag = computed(() => {
 /** The shown columns: the user's choice, or a default that depends on the log. */
 export const shownColumns = computed(() => {
   if (columns.value) return columns.value;
-  const usual = ["step"];
-  if (mainTag.value) usual.push(`${mainTag.value}:last`, ...(report === null ? ["spark"] : []));
+  const main = mainTag.value ? [`${mainTag.value}:last`] : [];
+  // Names of groups need room: the metric must still be visible beside them.
+  const usual = group.value ? [...main, "step"] : ["step", ...main];
+  if (mainTag.value && report === null) usual.push("spark");
   const second = scalarTags.value.find(
-    (tag) => tag.tag !== mainTag.value && tag.split === "evaluation" && (tag.role === "loss" || tag.role === "score"),
+    (tag) =>
+      tag.tag !== mainTag.value &&
+      hasCurve(tag) &&
+      tag.split === "evaluation" &&
+      (tag.role === "loss" || tag.role === "score"),
   );
   if (second) usual.push(`${second.tag}:last`);
   usual.push(
@@ -360,6 +386,16 @@ on([group, version], (by) => {
     },
   );
 });
+const groupNames = computed(() => groups.value.map((each) => each.name).join("\0"));
+const namesOfGroups = () => (groupNames.value ? groupNames.value.split("\0") : []);
+const groupLegend = computed(() => labelled(namesOfGroups(), LEGEND + 8));
+/** Labels of groups in so many letters. @param {import("./types.js").Signal<number>} room */
+export const groupLabelsWithin = (room) => computed(() => labelled(namesOfGroups(), room.value));
+/** The name of a curve in a legend or tooltip. @param {import("./types.js").Series} series */
+export const legendOf = (series) =>
+  series.group !== null
+    ? (groupLegend.value.get(series.group) ?? series.group)
+    : (legendLabels.value.get(byId.value.get(/** @type {number} */ (series.id))?.name ?? "") ?? "");
 export const groupOf = computed(() => {
   /** @type {Map<number, import("./types.js").Group>} */
   const map = new Map();

@@ -6,6 +6,9 @@ import { useAsk } from "./ask.js";
 import { query, kept, dark } from "./state.js";
 import { scale, ticks, toPixels } from "./chart/scale.js";
 import { inkOf } from "./plot.js";
+import { colourOf, higherIsBetter, hparams, legendLabels, mainTag, runs } from "./runs.js";
+import { labels } from "./labels.js";
+import { usual } from "./axes.js";
 import { Empty, download, copy, say } from "./menu.js";
 import { cell, count, number, onPoint } from "./format.js";
 
@@ -22,10 +25,12 @@ let abort = null;
 
 const MOST = 10_000; // rows of a result
 
-async function execute() {
+/** @param {string} given a query; without it, that of the editor */
+async function execute(given = "") {
   abort?.abort();
   abort = new AbortController();
   const controller = abort;
+  if (given) query.value = given;
   const text = query.value.trim();
   if (!text) return;
   busy.value = true;
@@ -42,6 +47,7 @@ async function execute() {
   } catch (wrong) {
     if (controller.signal.aborted) return;
     const failure = /** @type {any} */ (wrong);
+    result.value = null;
     error.value = failure.hint ? `${failure.message}\n${failure.hint}` : failure.message;
   } finally {
     if (controller === abort) busy.value = false;
@@ -53,15 +59,30 @@ function stop() {
   busy.value = false;
 }
 
-const EXAMPLES = [
-  ["Best runs", 'select run, "val/loss.min" from summary order by 2 limit 10'],
-  ["Points of a tag", "select run, step, value from scalars where tag = 'train/loss' order by run, step"],
-  ["Runs", "select * from runs"],
-  [
-    "Rows per tag",
-    "select tag, count(*) as rows, count(distinct run) as runs from scalars group by tag order by rows desc",
-  ],
-];
+/** Queries on this log: about its main tag. @returns {[string, string][]} */
+function examples() {
+  const tag = mainTag.value;
+  const name = tag.replaceAll('"', '""');
+  const way = higherIsBetter(tag) ? "max" : "min";
+  const order = way === "max" ? "desc" : "asc";
+  const params = hparams.value.filter((each) => each.differ).slice(0, 3);
+  const columns = params.map((each) => `, "hparam.${each.name.replaceAll('"', '""')}"`).join("");
+  const ofTag = [
+    ["Best runs", `select run, "${name}.${way}"${columns}\nfrom summary order by 2 ${order} nulls last limit 10`],
+    [
+      "Points of a tag",
+      `select run, step, value\nfrom scalars where tag = '${tag.replaceAll("'", "''")}' order by run, step`,
+    ],
+  ];
+  return /** @type {[string, string][]} */ ([
+    ...(tag ? ofTag : []),
+    ["Runs", "select * from runs"],
+    [
+      "Rows per tag",
+      "select tag, count(*) as rows, count(distinct run) as runs\nfrom scalars group by tag order by rows desc",
+    ],
+  ]);
+}
 
 export function Sql() {
   const schema = useAsk("schema", {});
@@ -96,13 +117,13 @@ export function Sql() {
         ${
           busy.value
             ? html`<button type="button" class="button" onClick=${stop}>Stop</button>`
-            : html`<button type="button" class="button primary" id="execute" onClick=${execute}>
+            : html`<button type="button" class="button primary" id="execute" onClick=${() => execute()}>
               Run <span class="key">ctrl ⏎</span>
             </button>`
         }
-        ${EXAMPLES.map(
+        ${examples().map(
           ([name, text]) =>
-            html`<button type="button" key=${name} class="chip" onClick=${() => (query.value = text)}>${name}</button>`,
+            html`<button type="button" key=${name} class="chip" onClick=${() => execute(text)}>${name}</button>`,
         )}
         <span class="spring"></span>
         ${
@@ -134,7 +155,7 @@ export function Sql() {
         (
           /** @type {any} */ table,
         ) => html`<details key=${table.name} open=${table.name === "scalars" || table.name === "runs"}>
-          <summary>${table.name}</summary>
+          <summary class=${table.empty ? "dim" : ""}>${table.name}${table.empty ? " (empty)" : ""}</summary>
           <ul>
             ${table.columns.slice(0, 200).map(
               (/** @type {[string, string]} */ [name, type]) => html`<li key=${name}>
@@ -158,7 +179,7 @@ export function Sql() {
           <ul class="history">
             ${history.value.map(
               (text) => html`<li key=${text}>
-                <button type="button" title=${text} onClick=${() => (query.value = text)}>${text}</button>
+                <button type="button" title=${text} onClick=${() => execute(text)}>${text}</button>
               </li>`,
             )}
           </ul>
@@ -228,19 +249,32 @@ function Result() {
   </div>`;
 }
 
-/** Plots the last numeric column over the one before it, or over the row. */
+const BARS = 40; // bars of a chart
+const BAR = 20; // pixels
+
+/** Draws bars if the first column has another text in each row; otherwise the last numeric column over the one before
+ * it, or over the row. */
 function Chart() {
   const canvas = useRef(/** @type {HTMLCanvasElement | null} */ (null));
   const answered = result.value;
   const numbers = answered
     ? answered.columns.map((column, i) => (Array.isArray(column) ? -1 : i)).filter((i) => i >= 0)
     : [];
-  const x = numbers.length > 1 ? numbers[numbers.length - 2] : -1;
-  const y = numbers.at(-1) ?? -1;
+  const words = answered?.columns.findIndex((column) => Array.isArray(column)) ?? -1;
+  const bars = answered !== null && words >= 0 && new Set(answered.columns[words]).size === answered.rows;
+  const x = bars || numbers.length < 2 ? -1 : numbers[numbers.length - 2];
+  const y = (bars ? numbers[0] : numbers.at(-1)) ?? -1;
   const fits = answered && y >= 0 && answered.rows > 1;
+  const [whole, setWhole] = useState(false);
+  const [outside, setOutside] = useState(false);
   useEffect(() => {
+    setOutside(false);
     const node = canvas.current;
     if (!node || !answered || !fits) return;
+    if (bars) {
+      drawBars(node, answered.columns[words], answered.columns[y]);
+      return;
+    }
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const [width, height] = [node.clientWidth, node.clientHeight];
     node.width = width * ratio;
@@ -258,11 +292,13 @@ function Chart() {
         [Infinity, -Infinity],
       );
     const [lx, hx] = ends(xs);
-    const [ly, hy] = ends(ys);
+    const [least, most] = ends(ys);
+    const [ly, hy] = whole ? [least, most] : usual(Float64Array.from(ys).filter(Number.isFinite).sort(), 10);
     if (!(lx <= hx && ly <= hy)) return;
     const sx = scale(lx, hx, false, 56, width - 12);
     const sy = scale(ly, hy, false, height - 22, 8);
     const [toX, toY] = [toPixels(sx), toPixels(sy)];
+    setOutside(ly > least || hy < most);
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = ink.text;
     context.strokeStyle = ink.grid;
@@ -277,6 +313,9 @@ function Chart() {
     }
     context.textAlign = "center";
     for (const { at: v, label } of ticks(sx, 8, "step")) context.fillText(label, toX(v), height - 8);
+    context.beginPath();
+    context.rect(56, 4, width - 60, height - 24);
+    context.clip();
     const accent = getComputedStyle(node).getPropertyValue("--accent");
     let falls = 0;
     for (let i = 1; i < xs.length; i++) if (xs[i] < xs[i - 1]) falls++;
@@ -291,22 +330,78 @@ function Chart() {
       }
       return;
     }
-    // One line per stretch of growing x: in an ordered result, the runs follow each other.
-    context.strokeStyle = accent;
+    // One line per stretch of growing x: in an ordered result, the runs follow each other, each in its colour.
+    const ids = new Map(runs.peek().map((run) => [run.name, run.id]));
+    const of = words >= 0 ? answered.columns[words] : [];
     context.lineWidth = 1.4;
-    context.beginPath();
-    for (let i = 0; i < ys.length; i++) {
-      if (!Number.isFinite(ys[i])) continue;
-      if (i && xs[i] >= xs[i - 1]) context.lineTo(toX(xs[i]), toY(ys[i]));
-      else context.moveTo(toX(xs[i]), toY(ys[i]));
+    for (let begin = 0, i = 1; i <= ys.length; i++) {
+      if (i < ys.length && xs[i] >= xs[i - 1] && of[i] === of[i - 1]) continue;
+      const id = ids.get(of[begin]);
+      context.strokeStyle = id === undefined ? accent : colourOf(id);
+      context.beginPath();
+      for (let k = begin; k < i; k++) if (Number.isFinite(ys[k])) context.lineTo(toX(xs[k]), toY(ys[k]));
+      context.stroke();
+      begin = i;
     }
-    context.stroke();
-  }, [answered, fits, x, y, dark.value]);
+  }, [answered, fits, bars, words, x, y, dark.value, whole]);
   if (!fits || !answered) return null;
+  const over = bars ? answered.names[words] : x >= 0 ? answered.names[x] : "row";
+  const height = bars ? `${Math.min(answered.rows, BARS) * BAR + 8}px` : undefined;
   return html`<details class="sql-chart" open>
-    <summary>${answered.names[y]} over ${x >= 0 ? answered.names[x] : "row"}</summary>
-    <canvas ref=${canvas} role="img" aria-label=${`Chart of ${answered.names[y]}`}></canvas>
+    <summary>
+      ${answered.names[y]} ${bars ? "by" : "over"} ${over}
+      ${bars && answered.rows > BARS && html`<span class="dim"> (the first ${BARS} rows)</span>`}
+    </summary>
+    <canvas ref=${canvas} style=${{ height }} role="img" aria-label=${`Chart of ${answered.names[y]}`}></canvas>
+    ${
+      !bars &&
+      (outside || whole) &&
+      html`<button type="button" class="range-switch" aria-pressed=${whole} onClick=${() => setWhole(!whole)}>
+        ${whole ? "whole range" : "some values leave the range"}
+      </button>`
+    }
   </details>`;
+}
+
+/** A bar for each row, with its text and its value. @param {HTMLCanvasElement} node @param {any[]} names
+ * @param {ArrayLike<number>} all */
+function drawBars(node, names, all) {
+  const ratio = Math.min(devicePixelRatio || 1, 2);
+  const [width, height] = [node.clientWidth, node.clientHeight];
+  node.width = width * ratio;
+  node.height = height * ratio;
+  const context = /** @type {CanvasRenderingContext2D} */ (node.getContext("2d"));
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  const ink = inkOf(node);
+  const accent = getComputedStyle(node).getPropertyValue("--accent");
+  const shown = names.slice(0, BARS).map((name) => String(name ?? "null"));
+  const ofRuns = shown.every((name) => legendLabels.value.has(name));
+  const short = ofRuns
+    ? shown.map((name) => legendLabels.value.get(name) ?? name)
+    : labels(shown, Math.max(8, Math.floor(width / 20)));
+  const texts = Array.from({ length: shown.length }, (_, i) => number(all[i], 4));
+  const left = Math.ceil(Math.max(...short.map((text) => context.measureText(text).width))) + 12;
+  const right = width - Math.ceil(Math.max(...texts.map((text) => context.measureText(text).width))) - 12;
+  const finite = Array.from({ length: shown.length }, (_, i) => all[i]).filter(Number.isFinite);
+  const s = scale(Math.min(0, ...finite), Math.max(0, ...finite), false, left, Math.max(right, left + 20));
+  const toX = toPixels(s);
+  const ids = new Map(runs.peek().map((run) => [run.name, run.id]));
+  for (let i = 0; i < shown.length; i++) {
+    const y = i * BAR + BAR / 2 + 4;
+    context.fillStyle = ink.strong;
+    context.textAlign = "right";
+    context.fillText(short[i], left - 8, y);
+    context.textAlign = "left";
+    const value = all[i];
+    const [from, to] = Number.isFinite(value) ? [toX(Math.min(0, value)), toX(Math.max(0, value))] : [toX(0), toX(0)];
+    const id = ids.get(shown[i]);
+    context.fillStyle = id === undefined ? accent : colourOf(id);
+    context.fillRect(from, y - 6, Math.max(to - from, 1), 12);
+    context.fillStyle = ink.text;
+    context.fillText(texts[i], to + 6, y);
+  }
 }
 
 async function saveCsv() {

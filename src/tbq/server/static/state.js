@@ -34,7 +34,8 @@ export const pins = signal([]); // tags
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const logs = signal(new Set()); // tags whose y axis is logarithmic
 export const logX = signal(false);
-export const outliers = signal(false); // true: the scale leaves out the extreme 1 % on either side
+/** @type {import("./types.js").Signal<Set<string>>} */
+export const entire = signal(new Set()); // tags whose y axis also covers outliers
 /** @type {import("./types.js").Signal<Set<string>>} */
 export const folded = signal(new Set()); // prefixes of tags
 export const full = signal(""); // the tag that fills the screen
@@ -82,7 +83,7 @@ const FIELDS = [
   { key: "pin", signal: pins, write: (/** @type {string[]} */ v) => v, read: (/** @type {string[]} */ v) => v },
   names("log", logs),
   flag("logx", logX),
-  flag("outliers", outliers),
+  names("entire", entire),
   names("fold", folded),
   text("full", full, true),
   text("kind", kind, true),
@@ -227,6 +228,7 @@ export function kept(key, usual) {
 
 export const theme = kept("theme", "system");
 export const paneWidth = kept("pane", 432);
+export const nameWidth = kept("name", 0); // of the column of names; 0: as its content needs
 export const cardWidth = kept("card", 400);
 export const shortcuts = kept("shortcuts", true); // single keys act wherever the focus is
 export const dark = signal(false);

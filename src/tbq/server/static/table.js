@@ -12,6 +12,9 @@ import {
   labelOf,
   metricOf,
   isBroken,
+  runLabels,
+  labelsWithin,
+  groupLabelsWithin,
   colourOf,
   hot,
   hotGroup,
@@ -20,7 +23,7 @@ import {
   runs,
   server,
 } from "./runs.js";
-import { sort, solo, pinnedRuns, group, wide, filter, hidden as off } from "./state.js";
+import { sort, solo, pinnedRuns, group, wide, filter, nameWidth as dragged, hidden as off } from "./state.js";
 import { cell, count, duration, number, sized, time } from "./format.js";
 import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
@@ -61,10 +64,29 @@ export const rows = computed(() => {
     list.push({ kind: "group", name, ids, open, colours });
     if (open) for (const run of ids) list.push({ kind: "run", run, depth: 1 });
   };
-  for (const each of groups.value) add(each.name, members.get(each.name) ?? [], each.colours);
+  for (const each of inOrder(groups.value, members)) add(each.name, members.get(each.name) ?? [], each.colours);
   add("in no group", rest, null);
   return list;
 });
+
+/** Groups in the order of their means, if the table is sorted by a metric; those without a value come last.
+ * @param {import("./types.js").Group[]} all @param {Map<string, Run[]>} members */
+function inOrder(all, members) {
+  const key = sort.value.replace(/^-/, "");
+  if (!metricOf(key)) return all;
+  const way = sort.value.startsWith("-") ? -1 : 1;
+  const means = new Map(all.map((each) => [each.name, meanOf(members.get(each.name) ?? [], key)?.mean ?? null]));
+  return [...all].sort((a, b) => {
+    const [x, y] = [means.get(a.name) ?? null, means.get(b.name) ?? null];
+    return x === null || y === null ? Number(x === null) - Number(y === null) : way * (x - y);
+  });
+}
+
+/** The mean of a column over the runs that have a finite value. @param {Run[]} list @param {string} key */
+function meanOf(list, key) {
+  const values = list.map((run) => cellOf(run, key)).filter((v) => typeof v === "number" && Number.isFinite(v));
+  return values.length ? { mean: values.reduce((a, b) => a + b, 0) / values.length, n: values.length } : null;
+}
 
 /** Identifies a row's run or group, independent of its position. @param {Row | undefined} row */
 const identity = (row) => (row === undefined ? "" : row.kind === "run" ? `run ${row.run.id}` : `group ${row.name}`);
@@ -87,7 +109,7 @@ function widthOf(key) {
   if (key === "step") return Math.max(76, longestStep.value * 7.6 + 20);
   if (key === "state") return 88;
   if (key === "started" || key === "last_event") return 136;
-  if (metricOf(key)) return Math.min(140, Math.max(84, labelOf(key).length * 7 + 24));
+  if (metricOf(key)) return Math.min(140, Math.max(94, labelOf(key).length * 7 + 24));
   return Math.min(160, Math.max(76, labelOf(key).length * 7 + 28));
 }
 
@@ -120,7 +142,27 @@ export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run
 const longestStep = computed(() =>
   listed.value.reduce((most, run) => Math.max(most, shownAs("step", cellOf(run, "step")).length), 0),
 );
-const longest = computed(() => listed.value.reduce((most, run) => Math.max(most, run.name.length), 8));
+const LETTER = 7.6; // pixels of a letter
+const ASIDE = 62; // pixels of a row beside its name: box, state and gaps
+const BOLD = 8.3;
+const GROUP_ASIDE = 96; // also the fold and the number of runs
+const DEEP = 2.2; // letters by which a run is indented below its group
+const NARROWEST = 96;
+const longest = computed(() => {
+  const letters = listed.value.reduce(
+    (most, run) => Math.max(most, (runLabels.value.get(run.name) ?? run.name).length),
+    8,
+  );
+  return letters + (group.value ? DEEP : 0);
+});
+const longestGroup = computed(() => {
+  const letters = groups.value.reduce((most, each) => Math.max(most, each.name.length), 0);
+  return group.value && letters ? letters * BOLD + GROUP_ASIDE : 0;
+});
+const nameRoom = signal(20); // letters
+const shortNames = labelsWithin(nameRoom);
+const groupRoom = signal(20);
+const shortGroups = groupLabelsWithin(groupRoom);
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
 
 export function RunsTable() {
@@ -149,8 +191,16 @@ export function RunsTable() {
   const { top, left, height, width } = scrolled.value;
   // Long names are shortened, so that the columns up to the curve fit left of the divider.
   const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
-  const room = wide.value ? 420 : first && width - first >= 148 ? width - first : width * 0.52;
-  const nameWidth = Math.round(Math.max(148, Math.min(longest.value * 7.6 + (group.value ? 92 : 76), room)));
+  const fitting = first && width - first >= 180 ? width - first : width * 0.6;
+  // Names of groups that cannot be told apart are worse than a column behind the divider.
+  const room = wide.value ? 420 : longestGroup.value > fitting ? width * 0.7 : fitting;
+  const content = Math.max(longest.value * LETTER + ASIDE, longestGroup.value);
+  const usual = Math.round(Math.max(148, Math.min(content, room)));
+  const nameWidth = dragged.value ? Math.min(dragged.value, Math.max(width - 40, NARROWEST)) : usual;
+  useEffect(() => {
+    nameRoom.value = Math.max(4, Math.floor((nameWidth - ASIDE) / LETTER - (group.value ? DEEP : 0)));
+    groupRoom.value = Math.max(4, Math.floor((nameWidth - GROUP_ASIDE) / BOLD));
+  }, [nameWidth, group.value]);
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };
@@ -175,7 +225,9 @@ export function RunsTable() {
   >
     <div class="table-size" style=${{ width: `${total}px`, height: `${(list.length + 1) * ROW}px` }}>
       <div class="row head" role="row" aria-rowindex="1" style=${{ width: `${total}px` }}>
-        <${Head} id="name" label=${`Run`} style=${{ width: `${nameWidth}px` }} sticky />
+        <${Head} id="name" label=${`Run`} style=${{ width: `${nameWidth}px` }} sticky>
+          <${NameHandle} width=${nameWidth} />
+        <//>
         ${seen.map(
           (each) => html`<${Head}
             key=${each.key} id=${each.key} label=${labelOf(each.key)}
@@ -193,7 +245,44 @@ export function RunsTable() {
           )
       }
     </div>
+    ${active && html`<${WholeName} row=${list[cursor.value]} index=${cursor.value} left=${left} />`}
     ${!list.length && html`<div class="table-empty"><${Nothing} /></div>`}
+  </div>`;
+}
+
+/** Widens the column of names; a double click gives it the width of its content. @param {{ width: number }} props */
+function NameHandle({ width }) {
+  const set = (/** @type {number} */ pixels) => (dragged.value = Math.max(NARROWEST, Math.round(pixels)));
+  const press = (/** @type {PointerEvent} */ event) => {
+    event.preventDefault();
+    const node = /** @type {HTMLElement} */ (event.currentTarget);
+    node.setPointerCapture(event.pointerId);
+    const begin = event.clientX - width;
+    const move = (/** @type {PointerEvent} */ e) => set(e.clientX - begin);
+    node.addEventListener("pointermove", move);
+    node.addEventListener("pointerup", () => node.removeEventListener("pointermove", move), { once: true });
+  };
+  const key = (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowLeft: -16, ArrowRight: 16 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    set(width + by);
+  };
+  return html`<span
+    class="name-handle" role="separator" tabindex="0" aria-orientation="vertical" aria-valuenow=${width}
+    aria-label="Width of the names" title="Drag to widen; double click: as wide as the names"
+    onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (dragged.value = Math.round(Math.max(longest.value * LETTER + ASIDE, longestGroup.value)))}
+  ></span>`;
+}
+
+/** The name of the row at the cursor, if the row shows a label. @param {{ row: Row, index: number, left: number }} props */
+function WholeName({ row, index, left }) {
+  const name = row.kind === "run" ? row.run.name : row.name;
+  const label = (row.kind === "run" ? shortNames : shortGroups).value.get(name) ?? name;
+  if (label === name) return null;
+  return html`<div class="whole-name" style=${{ top: `${(index + 2) * ROW - 1}px`, left: `${left + 12}px` }}>
+    ${name}
   </div>`;
 }
 
@@ -213,7 +302,7 @@ function Nothing() {
 }
 
 /** @param {any} props */
-function Head({ id, label, style, sticky = false }) {
+function Head({ id, label, style, sticky = false, children = null }) {
   const key = sort.value.replace(/^-/, "");
   const down = sort.value.startsWith("-");
   const isSorted = key === id;
@@ -237,6 +326,7 @@ function Head({ id, label, style, sticky = false }) {
       <span class="head-label">${label}</span>
       ${isSorted && html`<span class="head-arrow" aria-hidden="true">${down ? "↓" : "↑"}</span>`}
     </button>
+    ${children}
   </div>`;
 }
 
@@ -252,7 +342,7 @@ function TableRow({ row, index, places, nameWidth, total }) {
   if (cursor.value === index) names.push("cursor");
   if (hot.value === run.id) names.push("hot");
   const tint = colourOf(run.id);
-  const cut = run.name.lastIndexOf("/") + 1;
+  const label = shortNames.value.get(run.name) ?? run.name;
   return html`<div
     class=${names.join(" ")} role="row" id=${`row-${index}`} aria-rowindex=${index + 2} aria-selected=${on}
     style=${style} data-run=${run.name} onMouseEnter=${() => (hot.value = on ? run.id : null)}
@@ -270,9 +360,8 @@ function TableRow({ row, index, places, nameWidth, total }) {
         ${STATES[run.state] ?? UNREAD}
         <span class="sr">${run.state}</span>
       </span>
-      <span class="run-name" title=${run.name}>
-        <bdi dir="ltr"><span class="dim">${run.name.slice(0, cut)}</span>${run.name.slice(cut)}</bdi>
-      </span>
+      <span class="run-name" title=${run.name}>${label}</span>
+      ${label !== run.name && html`<span class="sr">${run.name}</span>`}
       ${pinnedRuns.value.has(run.name) && html`<span class="pinned" title="Pinned"><${Icon} name="pin" /></span>`}
       <span class="row-tools">
         <button
@@ -340,23 +429,19 @@ function GroupRow({ row, index, places, nameWidth, style }) {
       >
         <${Icon} name=${open ? "down" : "right"} />
       </button>
-      <span class="run-name strong" title=${name}>${name}</span>
+      <span class="run-name strong" title=${name}>${shortGroups.value.get(name) ?? name}</span>
       <span class="dim n">n=${on === ids.length ? ids.length : `${on} of ${ids.length}`}</span>
     </div>
     ${places.map((/** @type {any} */ each) => {
-      const values = ids
-        .map((/** @type {Run} */ run) => cellOf(run, each.key))
-        .filter((/** @type {any} */ v) => typeof v === "number" && Number.isFinite(v));
-      const mean = values.length
-        ? values.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0) / values.length
-        : null;
       const meant = metricOf(each.key) || each.key === "duration";
+      const of = meant ? meanOf(ids, each.key) : null;
+      const odd = of && metricOf(each.key) ? ids.filter((/** @type {Run} */ run) => isBroken(run, each.key)).length : 0;
       return html`<div
         key=${each.key} role="gridcell" class="cell num"
         style=${{ left: `${each.left}px`, width: `${each.width}px` }}
-        title=${meant && mean !== null ? `mean of ${values.length}: ${mean}` : undefined}
+        title=${of ? `mean of ${of.n}: ${of.mean}${odd ? `; ${odd} not finite` : ""}` : undefined}
       >
-        ${meant ? shownAs(each.key, mean) : ""}
+        ${odd > 0 && html`<span class="failed" aria-label="a run is not finite">✕ </span>`}${shownAs(each.key, of?.mean)}
       </div>`;
     })}
   </div>`;

@@ -1,9 +1,9 @@
 // The values under the crosshair, of at most eight runs; exact once the server has answered.
 
-import { html, useEffect, useLayoutEffect, useState } from "./ui.js";
-import { hover, fixed, readings, exact, MOST } from "./hover.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
+import { beside, hover, fixed, readings, exact, MOST } from "./hover.js";
 import { axis, smooth } from "./state.js";
-import { byId } from "./runs.js";
+import { legendOf } from "./runs.js";
 import { report } from "./api.js";
 import { nearest } from "./chart/series.js";
 import { toValue } from "./chart/scale.js";
@@ -83,10 +83,20 @@ export function Tooltip({ chart, tag }) {
     colour: colour(each.series),
   }));
   useLayoutEffect(() => chart.mark(marks), [chart, marks]);
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    const node = box.current;
+    if (!node || !at) return;
+    const l = chart.layout;
+    const { left, top } = chart.base.getBoundingClientRect();
+    const area = { left: left + l.left, top: top + l.top, right: left + l.right, bottom: top + l.bottom };
+    const { offsetWidth: w, offsetHeight: h } = node;
+    const { x, y } = beside(area, w, h, left + at.px, top + (best?.y ?? at.py), innerWidth);
+    node.style.left = `${x}px`;
+    node.style.top = `${y}px`;
+  }, [at, best, chart, marks]);
   if (!at || !list.length) return null;
   const more = chart.series().length - list.length;
-  const right = at.px > chart.width / 2;
-  const style = { [right ? "right" : "left"]: `${right ? chart.width - at.px + 14 : at.px + 14}px` };
   const steps = new Set(rows.flatMap(({ point }) => (point ? [point.step] : [])));
   const nearestPoint = best && pointOf(best);
   const head =
@@ -95,7 +105,7 @@ export function Tooltip({ chart, tag }) {
       : xText(nearestPoint?.x ?? best?.at ?? at.x, axis.value, unitAt(chart.layout.xs, at.px));
   const text = (/** @type {number} */ value, /** @type {number} */ y) => numberTo(value, unitAt(chart.layout.ys, y));
   const raw = by > 0 && rows.some(({ each }) => each.series.group === null);
-  return html`<div class="tooltip" style=${style} role="status">
+  return html`<div class="tooltip" ref=${box} role="status">
     <div class="tooltip-head">${head}</div>
     <table>
       ${
@@ -112,7 +122,6 @@ export function Tooltip({ chart, tag }) {
       <tbody>
         ${rows.map(({ each, point, value }) => {
           const { series } = each;
-          const name = series.group ?? byId.value.get(/** @type {number} */ (series.id))?.name ?? "";
           const k = nearest(series, each.at);
           const span = (
             /** @type {import("./types.js").Values | null} */ low,
@@ -125,7 +134,7 @@ export function Tooltip({ chart, tag }) {
                 : `${text(low[k], each.y)} – ${text(high[k], each.y)}`;
           return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
             <td><span class="swatch" style=${{ background: colour(series) }}></span></td>
-            <td class="tooltip-name"><bdi dir="ltr">${name}</bdi></td>
+            <td class="tooltip-name">${legendOf(series)}</td>
             <td class="num">${point && !raw ? point.text : text(value, each.y)}</td>
             ${
               raw

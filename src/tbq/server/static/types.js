@@ -25,9 +25,17 @@
  * One curve as it came from the server: a value for each pixel column that has points. @typedef {{ key: string, id:
  * number | null, group: string | null, n: number, runs: number, broken: number[], takeovers: number[], x:
  * Float64Array, first: Values, last: Values, min: Values, max: Values, rawMin: Values | null, rawMax: Values | null,
- * lower: Values | null, upper: Values | null, }} Series
+ * lower: Values | null, upper: Values | null, notFinite: number, }} Series
  */
 
-/** @typedef {{ low: number, high: number, width: number, series: Series[], bytes: number, points: number }} Curves */
+/**
+ * `usual` is the range without outliers, by kind of axis. @typedef {{ low: number, high: number, width: number, series:
+ * Series[], bytes: number, points: number, usual: { linear?: [number, number], log?: [number, number] } }} Curves
+ */
+
+/**
+ * Where a curve leaves the chart's range: its first place outside, and its farthest value.
+ * @typedef {{ series: Series, x: number, value: number, above: boolean }} Leaving
+ */
 
 export {};

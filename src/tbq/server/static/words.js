@@ -16,6 +16,7 @@ export const BANDS = {
   sem: "Mean ± standard error",
   ci95: "Mean with its 95 % confidence interval",
   minmax: "Mean, minimum to maximum",
+  quantiles: "Median, quartile to quartile",
   none: "Each run in its group’s colour",
 };
 

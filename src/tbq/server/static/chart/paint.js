@@ -1,6 +1,7 @@
 // A chart on a canvas: grid, bands, curves, marks and axis labels.
 
 import { scale, ticks, toPixels } from "./scale.js";
+import { number } from "../format.js";
 import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 
 /** @typedef {import("../types.js").Series} Series */
@@ -8,7 +9,7 @@ import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 /**
  * @typedef {{ series: Series[], colour: (series: Series) => string, x: [number, number], y: [number, number], logX:
  * boolean, logY: boolean, axis: string, ink: Ink, width: number, height: number, ratio: number, smoothed: boolean,
- * thick?: boolean, }} Picture
+ * thick?: boolean, leaving?: import("../types.js").Leaving[], }} Picture
  */
 /**
  * @typedef {{ left: number, right: number, top: number, bottom: number, xs: import("./scale.js").Scale, ys:
@@ -54,6 +55,7 @@ export function paint(canvas, p) {
   if (l.raster) rastered(context, p, l);
   else stroked(context, p, l);
   marks(context, p, l);
+  edges(context, p, l);
   labels(context, p, l);
   return l;
 }
@@ -249,6 +251,53 @@ function marks(context, p, l) {
       context.stroke();
     }
     context.lineWidth = 1;
+  }
+}
+
+/** Where curves leave the range: a triangle at the edge, and the farthest value if there is room for it.
+ * @param {Picture} p @param {Layout} l @returns {{ x: number, y: number, way: 1 | -1, colour: string, text: string }[]} */
+export function edgeMarks(p, l) {
+  const toX = toPixels(l.xs);
+  const list = (p.leaving ?? []).slice(0, 50).sort((a, b) => a.x - b.x);
+  let free = { up: -Infinity, down: -Infinity }; // where the labels before end
+  return list.map(({ series, x, value, above }) => {
+    const at = Math.min(Math.max(toX(x), l.left + 5), l.right - 5);
+    const text = Math.abs(value) < 1e5 ? number(value, 3) : value.toExponential(1).replace("e+", "e");
+    const side = above ? "up" : "down";
+    const fits = at - free[side] > 16;
+    if (fits) free = { ...free, [side]: at + 7 * text.length + 8 };
+    return {
+      x: at,
+      y: above ? l.top - 3 : l.bottom + 1,
+      way: above ? 1 : -1,
+      colour: p.colour(series),
+      text: fits ? text : "",
+    };
+  });
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} p @param {Layout} l */
+function edges(context, p, l) {
+  context.font = FONT;
+  context.textBaseline = "middle";
+  for (const { x, y, way, colour, text } of edgeMarks(p, l)) {
+    context.fillStyle = colour;
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(x - 4.5, y + way * 8);
+    context.lineTo(x + 4.5, y + way * 8);
+    context.fill();
+    if (!text) continue;
+    const wide = context.measureText(text).width;
+    const right = x + 8 + wide < l.right + 8;
+    const left = right ? x + 8 : x - 8 - wide;
+    context.fillStyle = p.ink.ground;
+    context.globalAlpha = 0.8;
+    context.fillRect(left - 2, y + way * 6 - 7, wide + 4, 14);
+    context.globalAlpha = 1;
+    context.fillStyle = p.ink.strong;
+    context.textAlign = "left";
+    context.fillText(text, left, y + way * 6);
   }
 }
 

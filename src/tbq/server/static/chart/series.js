@@ -31,6 +31,7 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
       group: each.ids ? each.group : null,
       n: each.points ?? 0,
       runs: each.ids?.length ?? 1,
+      notFinite: each.not_finite ?? 0,
       broken: list(each.broken),
       takeovers: each.takeovers ?? [],
       x,
@@ -44,7 +45,7 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
       upper: take("upper"),
     });
   });
-  return { low, high, width, series, bytes, points };
+  return { low, high, width, series, bytes, points, usual: header.usual ?? {} };
 }
 
 /** @param {any} value one number, several, or none @returns {number[]} */
@@ -56,17 +57,12 @@ function part(column, begin, end) {
   return column ? column.subarray(begin, end) : null;
 }
 
-/** The lowest and highest value between two x; with `trim`, without the extreme 1 % on either side.
- * @param {Curves} curves @param {number} low @param {number} high @param {boolean} trim @param {boolean} log
+/** The lowest and highest value between two x.
+ * @param {Pick<Curves, "series">} curves @param {number} low @param {number} high @param {boolean} log
  * @returns {[number, number] | null} */
-export function extent({ series }, low, high, trim, log) {
+export function extent({ series }, low, high, log) {
   let least = Infinity;
   let most = -Infinity;
-  /** @type {number[]} */
-  const sample = [];
-  const total = series.reduce((sum, each) => sum + each.x.length, 0);
-  const every = Math.max(1, Math.floor(total / 20000));
-  let turn = 0;
   for (const { x, min, max, lower, upper } of series) {
     const bottom = lower ?? min;
     const ceiling = upper ?? max;
@@ -77,17 +73,38 @@ export function extent({ series }, low, high, trim, log) {
       if (b < least && b > -Infinity && (!log || b > 0)) least = b;
       if (c > most && c < Infinity) most = c;
       if (log && c > 0 && c < least) least = c;
-      if (trim && turn++ % every === 0) sample.push(b, c);
     }
   }
-  if (!(least <= most)) return null;
-  if (trim && sample.length > 8) {
-    const order = Float64Array.from(sample.filter((v) => Number.isFinite(v) && (!log || v > 0))).sort();
-    const share = (/** @type {number} */ q) =>
-      order[Math.min(order.length - 1, Math.max(0, Math.round(q * (order.length - 1))))];
-    [least, most] = [share(0.01), share(0.99)];
+  return least <= most ? [least, most] : null;
+}
+
+/** The part of the drawn range that is usual; all of it if no part is.
+ * @param {[number, number]} drawn @param {[number, number] | undefined} usual @returns {[number, number]} */
+export function within(drawn, usual) {
+  if (!usual) return drawn;
+  const [low, high] = [Math.max(drawn[0], usual[0]), Math.min(drawn[1], usual[1])];
+  return low <= high ? [low, high] : drawn;
+}
+
+/** The curves that leave a range between two x; on a logarithmic axis, values below 0 are not shown at all.
+ * @param {Series[]} series @param {[number, number]} x @param {[number, number]} y @param {boolean} log
+ * @returns {import("../types.js").Leaving[]} */
+export function leaving(series, x, y, log) {
+  const found = [];
+  for (const each of series) {
+    let at = NaN;
+    let far = 0;
+    for (let k = 0; k < each.x.length; k++) {
+      if (each.x[k] < x[0] || each.x[k] > x[1]) continue;
+      const [low, high] = [each.min[k], each.max[k]];
+      const value = high > y[1] ? high : low < y[0] && (!log || low > 0) ? low : NaN;
+      if (Number.isNaN(value)) continue;
+      if (Number.isNaN(at)) [at, far] = [each.x[k], value];
+      else if (far > y[1] === value > y[1] && (value > y[1] ? value > far : value < far)) far = value;
+    }
+    if (!Number.isNaN(at)) found.push({ series: each, x: at, value: far, above: far > y[1] });
   }
-  return [least, most];
+  return found;
 }
 
 /**

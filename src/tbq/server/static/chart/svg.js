@@ -1,6 +1,6 @@
 // A chart as a file: SVG with real lines and text, PNG at twice the size, both with a title and a legend.
 
-import { layout, paint } from "./paint.js";
+import { edgeMarks, layout, paint } from "./paint.js";
 import { toPixels } from "./scale.js";
 
 /** @typedef {import("./paint.js").Picture} Picture */
@@ -80,6 +80,11 @@ export function svgOf(p, title, nameOf) {
       }),
     );
   body.append(inside);
+  for (const { x, y, way, colour, text } of edgeMarks(p, l)) {
+    const d = `M${short(x)} ${y}l-4.5 ${way * 8}h9Z`;
+    body.append(node("path", { d, fill: colour }));
+    if (text) body.append(node("text", { x: short(x) - 8, y: y + 10, "text-anchor": "end", fill: p.ink.strong }, text));
+  }
   root.append(body);
   names.forEach((each, i) => {
     const y = head + p.height + 14 + 18 * i;

@@ -51,6 +51,7 @@ export function PrCurves({ tag, list }) {
         group: null,
         n: x.length,
         runs: 1,
+        notFinite: 0,
         broken: [],
         takeovers: [],
         x,
