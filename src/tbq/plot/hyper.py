@@ -277,8 +277,8 @@ def _colour_bar(figure: Any, ax: Any, trials: Trials, shades: Any) -> None:
     if count:
         far = trials.metric[trials.leaving]
         words = f"{left_words(count, 'run')}: {number(float(far[np.argmax(np.abs(far))]))}"
-        literal(ax.text(1.0, 1.0, words, transform=ax.transAxes, ha="right", va="bottom", fontsize="small", alpha=0.75,
-                        clip_on=False)).set_y(-0.04)  # fmt: skip
+        literal(ax.text(1.0, -0.02, words, transform=ax.transAxes, ha="right", va="top", fontsize="small", alpha=0.75,
+                        clip_on=False))  # fmt: skip
 
 
 def _apart(heights: Any, metric: Any) -> Any:
