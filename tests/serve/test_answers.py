@@ -275,7 +275,7 @@ def test_the_band_of_medians_is_that_of_reduce(tmp_path: Path) -> None:
                 writer.add_scalar("loss", float("nan") if (run, step) == (0, 3) else rng.normal(), step)
             writer.add_scalar("loss", 5.0, 29)  # the last value of a step counts
     log = tbq.open(tmp_path)
-    want = log.reduce("loss", by="re:(s).*", stats=["median", "q25", "q75"]).arrow().to_pydict()
+    want = log.reduce("loss", by="re:(s).*", stats=["median", "q25", "q75"]).to_arrow().to_pydict()
     _, columns = Asked(tmp_path).frame("curves", tag="loss", width=30, group="re:(s).*", band="quantiles")
     for name, stat in (("min", "median"), ("lower", "q25"), ("upper", "q75")):
         np.testing.assert_allclose(columns[name], want[stat], rtol=1e-6)
