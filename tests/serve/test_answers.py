@@ -247,6 +247,46 @@ def test_the_command_of_a_figure(asked: Asked, demo: Path) -> None:
     given = asked.answer("command", tag="val/loss", group="hparam.lr", smooth=0.6, log="y", low=10, high=90)
     want = "--tag val/loss --smooth 0.6 --by hparam.lr --band std --log-y --steps 10:90 -o figure.svg"
     assert given.body.decode() == f"tbq plot runs {want}"
+    whole = asked.answer("command", tag="val/loss", entire="1").body.decode()
+    assert whole == "tbq plot runs --tag val/loss --outliers 0 -o figure.svg"
+
+
+def test_one_diverged_run_is_not_in_the_usual_range(tmp_path: Path) -> None:
+    for run in range(6):
+        with tbq.SummaryWriter(tmp_path / f"lr={run % 2}" / f"s{run}") as writer:
+            for step in range(40):
+                writer.add_scalar("loss", 10.0**step if run == 5 and step > 20 else 2 / (step + 1) + 1, step)
+    made = Asked(tmp_path)
+    for group in ({}, {"group": "re:(lr=.)/.*", "band": "std"}):
+        header, _ = made.frame("curves", tag="loss", width=100, **group)
+        for kind in ("linear", "log"):
+            low, high = header["usual"][kind]
+            assert 1 <= low < 1.1 and 2.9 < high < 4, (group, kind)
+    assert [each["not_finite"] for each in header["series"]] == [0, 1]  # 1e39 is infinite as a 32-bit float
+    # A tag that no shown run has still has an answer.
+    assert made.frame("curves", tag="loss", runs="-")[0]["usual"] == {}
+
+
+def test_the_band_of_medians_is_that_of_reduce(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    for run in range(5):
+        with tbq.SummaryWriter(tmp_path / f"s{run}") as writer:
+            for step in range(30):
+                writer.add_scalar("loss", float("nan") if (run, step) == (0, 3) else rng.normal(), step)
+            writer.add_scalar("loss", 5.0, 29)  # the last value of a step counts
+    log = tbq.open(tmp_path)
+    want = log.reduce("loss", by="re:(s).*", stats=["median", "q25", "q75"]).to_arrow().to_pydict()
+    _, columns = Asked(tmp_path).frame("curves", tag="loss", width=30, group="re:(s).*", band="quantiles")
+    for name, stat in (("min", "median"), ("lower", "q25"), ("upper", "q75")):
+        np.testing.assert_allclose(columns[name], want[stat], rtol=1e-6)
+
+
+def test_tables_with_data_come_first(asked: Asked) -> None:
+    tables = asked.json("schema")["tables"]
+    empty = [table["empty"] for table in tables]
+    assert empty == sorted(empty) and tables[0]["name"] == "summary"
+    columns = [name for name, _ in tables[0]["columns"]]
+    assert {"run", "hparam.lr", "val/loss.min"} <= {*columns}
 
 
 def test_sub_runs_of_add_hparams_belong_to_their_run(tmp_path: Path) -> None:

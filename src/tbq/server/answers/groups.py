@@ -101,7 +101,8 @@ def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float, ranked
         if x != "step":
             places = merged([places, Moments.of(_table(codes, steps, xs))])
         if ranked:
-            every.append((steps, batch))
+            kept = _last_of_step(codes, steps)
+            every.append((steps[kept], batch[kept]))
     at = moments.step.astype(np.float64) if x == "step" else places.mean
     quartiles = _quartiles(moments.step, every) if ranked else None
     if len(at) and (np.diff(at) < 0).any():
@@ -109,6 +110,14 @@ def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float, ranked
         at, moments = at[order], moments.taken(order)
         quartiles = None if quartiles is None else quartiles[:, order]
     return GroupLine(at, moments, quartiles)
+
+
+def _last_of_step(codes: NDArray[np.int32], steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """If a run has several values at a step, the last counts."""
+    order = np.lexsort((steps, codes))
+    last = np.append((np.diff(codes[order]) != 0) | (np.diff(steps[order]) != 0), True)[: len(order)]
+    kept: NDArray[np.int64] = order[last]
+    return kept
 
 
 def _quartiles(step: NDArray[np.int64], every: Sequence[tuple[NDArray[np.int64], Floats]]) -> Floats:

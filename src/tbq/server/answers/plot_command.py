@@ -39,6 +39,7 @@ def command(log: LiveLog, params: Params) -> Answer:
         words += ["--band", band] if band != "none" else []
     words += ["--log-x"] if "x" in logs else []
     words += ["--log-y"] if logs == "1" or "y" in logs else []
+    words += ["--outliers", "0"] if params.optional("entire") else []  # the whole range
     low, high = params.number("low"), params.number("high")
     if x == "step" and (low is not None or high is not None):
         ends = ["" if end is None else f"{end:.0f}" for end in (low, high)]

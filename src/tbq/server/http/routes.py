@@ -59,7 +59,7 @@ ROUTES: dict[str, Route] = {
     "explain": Route("answers.health.explain", ("code",)),
     "command": Route(
         "answers.plot_command.command",
-        ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width"),
+        ("tag", "runs", "x", "low", "high", "smooth", "group", "band", "log", "width", "entire"),
     ),
     "views": Route("answers.views.views"),
     "schema": Route("sql.queries.tables"),

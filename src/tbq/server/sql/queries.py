@@ -70,7 +70,7 @@ def _found(log: LiveLog) -> tuple[Found, dict[str, str]]:
 
 def tables(log: LiveLog, _params: Params) -> Answer:
     """The tables for queries, and their columns."""
-    listed = []
+    listed: list[dict[str, Any]] = []
     for name in _names(log):
         if name in _DERIVED:
             columns = [["run", "string"]]

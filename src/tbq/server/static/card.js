@@ -174,7 +174,18 @@ function CardMenu({ chart: c }) {
     const { runs: ids, smooth: s, log, group: g, band: b, low, high, x } = question(tag, 600);
     try {
       await copy(
-        await fetchText("command", { tag, runs: ids, smooth: s, log, group: g, band: b, low, high, x }),
+        await fetchText("command", {
+          tag,
+          runs: ids,
+          smooth: s,
+          log,
+          group: g,
+          band: b,
+          low,
+          high,
+          x,
+          entire: entire.value.has(tag),
+        }),
         "the command",
       );
     } catch (error) {

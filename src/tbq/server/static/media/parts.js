@@ -1,7 +1,7 @@
 // Shared by the cards of all kinds of media: the step that they show, and the label of their run.
 
 import { html } from "../ui.js";
-import { colourOf } from "../runs.js";
+import { colourOf, legendLabels } from "../runs.js";
 import { mediaStep } from "../state.js";
 
 /**
@@ -20,7 +20,7 @@ export function stepAt(list) {
 export function RunLabel({ run, children }) {
   return html`<div class="run-label">
     <span class="swatch dot" style=${{ background: colourOf(run.id) }}></span>
-    <span class="run-name" title=${run.name}><bdi dir="ltr">${run.name}</bdi></span>
+    <span class="run-name" title=${run.name}>${legendLabels.value.get(run.name) ?? run.name}</span>
     <span class="dim">${children}</span>
   </div>`;
 }
