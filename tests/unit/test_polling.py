@@ -6,7 +6,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import eventfile as ef
+
 import tbq
+from tbq.dashboard.feed import Feed, Want
 from tbq.live.polling import Poll, Poller
 
 
@@ -77,3 +80,25 @@ def test_a_poll_that_failed_comes_again(tmp_path: Path) -> None:
     assert screen.polls[0].changed
     screen.stop()
     screen.follower.close()
+
+
+def test_a_picture_along_relative_time_moves_with_the_start_of_its_run(tmp_path: Path) -> None:
+    """An event with an earlier time than all others moves the points, though no series has new rows."""
+    file = tmp_path / "a" / "events.out.tfevents.1.h"
+    file.parent.mkdir()
+    file.write_bytes(b"".join(map(ef.record, [ef.version(100.0), ef.scalar("loss", 0, 1.0, 101.0)])))
+    want = Want("scalars", "loss", ("a",), "relative", None, 20)
+
+    def extent(feed: Feed) -> tuple[float, float]:
+        while feed.poll().left:
+            pass
+        feed.between_polls()
+        return feed._made[want].extent
+
+    with tbq.follow(tmp_path) as follower:
+        feed = Feed(follower)
+        feed.want((want,))
+        assert extent(feed) == (1.0, 1.0)
+        with file.open("ab") as more:
+            more.write(ef.record(ef.version(97.0)))
+        assert extent(feed) == (4.0, 4.0)

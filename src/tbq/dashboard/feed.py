@@ -54,6 +54,7 @@ class Feed(Poller):
         self._wanted: tuple[Want, ...] = ()
         self._made: dict[Want, Picture] = {}
         self._series: dict[str, dict[tuple[str, str], LatestOfSeries]] = {}
+        self._began: dict[str, float] = {}  # of each run, where its relative time is 0
         self._changed: set[tuple[str, str, str]] = (
             set()
         )  # (run, kind, tag) with new rows since the last drawing
@@ -93,14 +94,16 @@ class Feed(Poller):
         for name in poll.changes.replaced:  # rows before the last may have changed too
             self._changed |= {(name, kind, tag) for kind, tag in self._series.get(name, ())}
         for gone in set(self._series) - set(poll.runs):
+            del self._began[gone]
             self._changed |= {(gone, kind, tag) for kind, tag in self._series.pop(gone)}
         self._send(poll)
 
     def _changes(self, name: str, latest: LatestOfRun) -> set[tuple[str, str]]:
         before = self._series.get(name, {})
         now = {(each.kind, each.tag): each for each in latest.series}
-        self._series[name] = now
-        return {key for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
+        moved = self._began.get(name, latest.began) != latest.began
+        self._series[name], self._began[name] = now, latest.began
+        return {key for key in before.keys() | now.keys() if moved or before.get(key) != now.get(key)}
 
     def between_polls(self) -> None:
         """Draw the pictures that are new or outdated."""
