@@ -11,7 +11,6 @@ import pyarrow as pa
 from tbq.errors import QueryError, UsageError
 from tbq.schema import schema
 from tbq.server.answers.points import attachment
-from tbq.server.hparam_runs import hparams_of
 from tbq.server.http.encoding import CSV, FRAME, Answer, json_answer
 from tbq.server.http.params import Params
 from tbq.server.sql.worker_pool import Job
@@ -80,7 +79,7 @@ def tables(log: LiveLog, _params: Params) -> Answer:
     with log.lock:
         totals = list(log.index.totals())
         hparams = sorted(
-            {name for run in log.shown() if (each := hparams_of(log, run)) for name in each.values}
+            {name for run in log.shown() if (each := log.hparams.get(run)) for name in each.values}
         )
     tags = [tag for tag, kinds, _ in totals if "scalars" in kinds][:200]
     filled = {*_ALWAYS, *(kind for _, kinds, _ in totals for kind in kinds)}
