@@ -24,9 +24,8 @@ std::vector<RunSession> join_sessions(const Parts& parts, const std::vector<File
         first_events.back().merge(session.first_event);
       } else {
         empty = nothing;
-        joined.push_back(
-            {part->file, files[part->file].ordered_by(), session.offset, session.times, session.start,
-                          files[part->file].is_below});
+        joined.push_back({part->file, files[part->file].ordered_by(), session.offset, session.times,
+                          session.start, files[part->file].is_below});
         first_events.push_back(session.first_event);
       }
       of_part.push_back(static_cast<uint32_t>(joined.size() - 1));
