@@ -4,9 +4,10 @@ import { number, numberTo } from "./format.js";
 import { natural } from "./order.js";
 
 /**
- * `values` are words; `ticks` are the numbers that occur, if these are few. Values outside of `low` to `high` are drawn at
- * the end. @typedef {{ key: string, values: string[] | null, ticks: number[] | null, low: number, high: number, log:
- * boolean, cut: boolean }} Axis
+ * `values` are words; `ticks` are the numbers that occur, if these are few. Values outside of `low` to `high` are
+ * drawn at the end.
+ * @typedef {{ key: string, values: string[] | null, ticks: number[] | null, low: number, high: number, log: boolean,
+ *   cut: boolean }} Axis
  */
 
 const FEW = 12; // different numbers that an axis marks one by one

@@ -3,7 +3,8 @@
 /** @template T @typedef {{ value: T, peek(): T }} Signal */
 
 /** @typedef {{
- *   id: number, name: string, state: "running" | "stalled" | "finished" | "crashed" | "diverged", last_step: number | string | null,
+ *   id: number, name: string, state: "running" | "stalled" | "finished" | "crashed" | "diverged",
+ *   last_step: number | string | null,
  *   started: number | null, duration: number | null, last_event: number | null, events: number, bytes: number,
  *   health: any, hparams: Record<string, any>, colours: [string, string],
  * }} Run */
