@@ -25,9 +25,9 @@ from tbq.diagnosis.finding import SEVERITIES
 from tbq.live.states import SHAPES, STATES, UNREAD
 from tbq.numbers import compact, duration, number, sized
 from tbq.plot.options import BANDS as PLOT_BANDS
-from tbq.server.answers.groups import BANDS
 from tbq.roles import best_of, better, role, split
 from tbq.select import name_filter
+from tbq.server.answers.groups import BANDS
 from tbq.text import counted, natural
 
 RULES = Path(__file__).parents[1] / "fixtures" / "rules"

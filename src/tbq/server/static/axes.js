@@ -4,8 +4,8 @@ import { number, numberTo } from "./format.js";
 import { natural } from "./order.js";
 
 /**
- * `values` are words; `ticks` are the numbers that occur, if these are few. Values outside of `low` to `high` are drawn at
- * the end. @typedef {{ key: string, values: string[] | null, ticks: number[] | null, low: number, high: number, log:
+ * `values` are words; `ticks` are the numbers that occur, if these are few. Values outside of `low` to `high` are drawn
+ * at the end. @typedef {{ key: string, values: string[] | null, ticks: number[] | null, low: number, high: number, log:
  * boolean, cut: boolean }} Axis
  */
 

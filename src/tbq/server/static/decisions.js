@@ -7,7 +7,8 @@ import { group } from "./state.js";
 import { hparams, labelOf, metricOf, runs, shown, groupColour } from "./runs.js";
 import { number, onPoint } from "./format.js";
 
-const REPEATS = /^(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?$/i; // parameters that tell repeats apart
+// Parameters that tell repeats of a configuration apart.
+const REPEATS = /^(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?$/i;
 const MOST = 4; // parameters of a configuration, if the user chose none
 
 /** What defines a configuration: the groups of the table, or all parameters that differ but for seeds. */
@@ -44,7 +45,9 @@ function Importance({ metric, asked }) {
       </p>
       <table class="plain-table importance">
         <thead>
-          <tr><th>hyperparameter</th><th colspan="2">share</th><th>best at</th><th>direction</th><th class="num">values</th>
+          <tr>
+            <th>hyperparameter</th><th colspan="2">share</th><th>best at</th><th>direction</th>
+            <th class="num">values</th>
             <th class="num">runs</th></tr>
         </thead>
         <tbody>
@@ -53,7 +56,9 @@ function Importance({ metric, asked }) {
               <th scope="row" class="strong">${each.name}</th>
               <td class="num">${each.importance === null ? "–" : `${Math.round(each.importance * 100)} %`}</td>
               <td>
-                <span class="share" aria-hidden="true"><i style=${{ width: `${(each.importance ?? 0) * 100}%` }}></i></span>
+                <span class="share" aria-hidden="true">
+                  <i style=${{ width: `${(each.importance ?? 0) * 100}%` }}></i>
+                </span>
               </td>
               <td>${each.best ?? ""}</td>
               <td class="dim">${directionOf(each)}</td>
@@ -84,7 +89,9 @@ function Configurations({ metric, asked }) {
   const text = (/** @type {number | null} */ value) => (value === null ? "" : number(value, 4, false));
   const aligned = names.map((name) => onPoint(rows.map((row) => text(row[name]))));
   return html`<section class="part">
-    <h2 class="part-head plain"><span>Configurations by ${labelOf(metric)}, best first</span><span class="rule"></span></h2>
+    <h2 class="part-head plain">
+      <span>Configurations by ${labelOf(metric)}, best first</span><span class="rule"></span>
+    </h2>
     <div class="card media-card scroll" tabindex="0">
       ${data.verdict && html`<p class="verdict">${data.verdict}</p>`}
       <table class="plain-table board">
@@ -92,7 +99,7 @@ function Configurations({ metric, asked }) {
           <tr>
             <th class="num">#</th><th>configuration</th><th class="num">n</th>
             ${names.map((name) => html`<th key=${name} class="num">${name === "ci95" ? "± ci95" : name}</th>`)}
-            <th class="num" title="The probability of so large a difference from the first by chance (Welch’s test)">p</th>
+            <th class="num" title="The probability of so large a difference by chance (Welch’s test)">p</th>
           </tr>
         </thead>
         <tbody>
@@ -103,7 +110,9 @@ function Configurations({ metric, asked }) {
                 ${group.value && html`<span class="swatch" style=${{ background: groupColour(row.name) }}></span> `}
                 ${row.name}
               </th>
-              <td class="num">${row.n}${row.left_out ? html`<span class="dim"> of ${row.n + row.left_out}</span>` : ""}</td>
+              <td class="num">
+                ${row.n}${row.left_out ? html`<span class="dim"> of ${row.n + row.left_out}</span>` : ""}
+              </td>
               ${names.map((name, k) => html`<td key=${name} class="num">${aligned[k](text(row[name]))}</td>`)}
               <td class="num dim">${row.p === null ? "" : row.p < 0.001 ? "< 0.001" : number(row.p, 2)}</td>
             </tr>`,

@@ -221,7 +221,9 @@ function ColourChooser() {
       class="button" aria-label="The metric that colours the lines"
       onChange=${(/** @type {any} */ e) => (picked.value = e.target.value)}
     >
-      ${all.map((key) => html`<option key=${key} value=${key} selected=${key === metric.value}>${labelOf(key)}</option>`)}
+      ${all.map(
+        (key) => html`<option key=${key} value=${key} selected=${key === metric.value}>${labelOf(key)}</option>`,
+      )}
     </select>
   </label>`;
 }

@@ -272,11 +272,13 @@ function NameHandle({ width }) {
   return html`<span
     class="name-handle" role="separator" tabindex="0" aria-orientation="vertical" aria-valuenow=${width}
     aria-label="Width of the names" title="Drag to widen; double click: as wide as the names"
-    onPointerDown=${press} onKeyDown=${key} onDblClick=${() => (dragged.value = Math.round(Math.max(longest.value * LETTER + ASIDE, longestGroup.value)))}
+    onPointerDown=${press} onKeyDown=${key}
+    onDblClick=${() => set(Math.max(longest.value * LETTER + ASIDE, longestGroup.value))}
   ></span>`;
 }
 
-/** The name of the row at the cursor, if the row shows a label. @param {{ row: Row, index: number, left: number }} props */
+/** The name of the row at the cursor, if the row shows a label.
+ * @param {{ row: Row, index: number, left: number }} props */
 function WholeName({ row, index, left }) {
   const name = row.kind === "run" ? row.run.name : row.name;
   const label = (row.kind === "run" ? shortNames : shortGroups).value.get(name) ?? name;
@@ -441,7 +443,8 @@ function GroupRow({ row, index, places, nameWidth, style }) {
         style=${{ left: `${each.left}px`, width: `${each.width}px` }}
         title=${of ? `mean of ${of.n}: ${of.mean}${odd ? `; ${odd} not finite` : ""}` : undefined}
       >
-        ${odd > 0 && html`<span class="failed" aria-label="a run is not finite">✕ </span>`}${shownAs(each.key, of?.mean)}
+        ${odd > 0 && html`<span class="failed" aria-label="a run is not finite">✕ </span>`}
+        ${shownAs(each.key, of?.mean)}
       </div>`;
     })}
   </div>`;

@@ -255,7 +255,8 @@ function marks(context, p, l) {
 }
 
 /** Where curves leave the range: a triangle at the edge, and the farthest value if there is room for it.
- * @param {Picture} p @param {Layout} l @returns {{ x: number, y: number, way: 1 | -1, colour: string, text: string }[]} */
+ * @param {Picture} p @param {Layout} l
+ * @returns {{ x: number, y: number, way: 1 | -1, colour: string, text: string }[]} */
 export function edgeMarks(p, l) {
   const toX = toPixels(l.xs);
   const list = (p.leaving ?? []).slice(0, 50).sort((a, b) => a.x - b.x);
