@@ -120,6 +120,7 @@ def test_groups_have_one_colour_a_mean_and_a_band(demo: str, tab: Tab) -> None:
     tab.open(demo)
     tab.page.click("#group")
     tab.page.locator(".menu-panel").get_by_role("button", name="lr").first.click()
+    tab.page.keyboard.press("Escape")
     tab.page.locator('.row[data-group="lr=0.03"]').wait_for()
     shown = tab.drawn("val/loss", "c.curves.series.some((s) => s.lower)")
     assert {each["group"] for each in shown["series"]} >= {"lr=0.01", "lr=0.03", "lr=0.1"}

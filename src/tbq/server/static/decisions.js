@@ -45,7 +45,8 @@ function Importance({ metric, asked }) {
       </p>
       <table class="plain-table importance">
         <thead>
-          <tr><th>hyperparameter</th><th colspan="2">share</th><th>best at</th><th>direction</th>
+          <tr>
+            <th>hyperparameter</th><th colspan="2">share</th><th>best at</th><th>direction</th>
             <th class="num">values</th>
             <th class="num">runs</th></tr>
         </thead>
@@ -56,7 +57,8 @@ function Importance({ metric, asked }) {
               <td class="num">${each.importance === null ? "–" : `${Math.round(each.importance * 100)} %`}</td>
               <td>
                 <span class="share" aria-hidden="true">
-                  <i style=${{ width: `${(each.importance ?? 0) * 100}%` }}></i></span>
+                  <i style=${{ width: `${(each.importance ?? 0) * 100}%` }}></i>
+                </span>
               </td>
               <td>${each.best ?? ""}</td>
               <td class="dim">${directionOf(each)}</td>
@@ -88,7 +90,8 @@ function Configurations({ metric, asked }) {
   const aligned = names.map((name) => onPoint(rows.map((row) => text(row[name]))));
   return html`<section class="part">
     <h2 class="part-head plain">
-      <span>Configurations by ${labelOf(metric)}, best first</span><span class="rule"></span></h2>
+      <span>Configurations by ${labelOf(metric)}, best first</span><span class="rule"></span>
+    </h2>
     <div class="card media-card scroll" tabindex="0">
       ${data.verdict && html`<p class="verdict">${data.verdict}</p>`}
       <table class="plain-table board">
@@ -97,7 +100,7 @@ function Configurations({ metric, asked }) {
             <th class="num">#</th><th>configuration</th><th class="num">n</th>
             ${names.map((name) => html`<th key=${name} class="num">${name === "ci95" ? "± ci95" : name}</th>`)}
             <th class="num"
-              title="The probability of so large a difference from the first by chance (Welch’s test)">p</th>
+              title="The probability of so large a difference by chance (Welch’s test)">p</th>
           </tr>
         </thead>
         <tbody>
@@ -109,7 +112,8 @@ function Configurations({ metric, asked }) {
                 ${row.name}
               </th>
               <td class="num">
-                ${row.n}${row.left_out ? html`<span class="dim"> of ${row.n + row.left_out}</span>` : ""}</td>
+                ${row.n}${row.left_out ? html`<span class="dim"> of ${row.n + row.left_out}</span>` : ""}
+              </td>
               ${names.map((name, k) => html`<td key=${name} class="num">${aligned[k](text(row[name]))}</td>`)}
               <td class="num dim">${row.p === null ? "" : row.p < 0.001 ? "< 0.001" : number(row.p, 2)}</td>
             </tr>`,

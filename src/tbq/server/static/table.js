@@ -445,7 +445,8 @@ function GroupRow({ row, index, places, nameWidth, style }) {
       >
         ${
           odd > 0 && html`<span class="failed" aria-label="a run is not finite">✕ </span>`
-        }${shownAs(each.key, of?.mean)}
+        }
+        ${shownAs(each.key, of?.mean)}
       </div>`;
     })}
   </div>`;

@@ -32,6 +32,8 @@ function List({ close }) {
   const drop = (/** @type {string} */ title) => {
     const { [title]: _, ...rest } = saved.value;
     saved.value = rest;
+    // The pressed button is gone: the focus must stay in the menu.
+    /** @type {HTMLElement | null} */ (document.querySelector(".views-menu input"))?.focus();
   };
   const own = Object.entries(saved.value);
   return html`<div class="menu-list views-menu">
