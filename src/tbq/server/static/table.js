@@ -443,9 +443,7 @@ function GroupRow({ row, index, places, nameWidth, style }) {
         style=${{ left: `${each.left}px`, width: `${each.width}px` }}
         title=${of ? `mean of ${of.n}: ${of.mean}${odd ? `; ${odd} not finite` : ""}` : undefined}
       >
-        ${
-          odd > 0 && html`<span class="failed" aria-label="a run is not finite">✕ </span>`
-        }
+        ${odd > 0 && html`<span class="failed" aria-label="a run is not finite">✕ </span>`}
         ${shownAs(each.key, of?.mean)}
       </div>`;
     })}
