@@ -37,7 +37,7 @@ def test_tables_show_curves(runs: Path, monkeypatch: pytest.MonkeyPatch, command
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setenv("TERM", "dumb")
     lines = {
-        line.split()[0]: line
+        line.lstrip("○≁● ").split()[0]: line
         for line in shown(monkeypatch, command, runs, "--spark", "val/loss").splitlines()
     }
     curves = tbq.open(runs).sparklines("val/loss", on_error="ignore")

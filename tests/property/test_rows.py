@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tbq.columns.codes import codes_of, names_in, values_of
-from tbq.columns.rows import first_of, having, recast, take, take_cells
+from tbq.columns.rows import having, recast, take, take_cells
 
 NAMES = st.one_of(st.none(), st.sampled_from(["a", "b", "c", "", "ä/1"]))
 CELLS = st.lists(st.tuples(NAMES, st.one_of(st.none(), st.floats(allow_nan=False))), max_size=12)
@@ -50,10 +50,6 @@ def test_rows_are_those_of_lists(cells: Any, cut: int, names: Any, random: Any) 
     labels = take_cells(table["label"], holes)
     assert labels.type == table["label"].type
     assert labels.to_pylist() == [None if row is None else rows[row]["label"] for row in holes]
-    values = [row["value"] for row in rows]
-    at_holes = [None if row is None else values[row] for row in holes]
-    want = [values[other] if cell is None else cell for cell, other in zip(at_holes, order, strict=True)]
-    assert first_of(table["value"].combine_chunks(), holes, order).to_pylist() == want
     for name in ("label", "name"):
         assert values_of(table[name]) == table[name].to_pylist()
         assert names_in(table[name]) == sorted(set(table[name].to_pylist()) - {None})

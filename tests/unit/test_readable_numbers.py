@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tbq
@@ -76,6 +76,7 @@ def test_a_logged_float_reads_back(value: float) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_computed_float_is_close(value: float) -> None:
+    assume(value == 0 or abs(value) > 1e-37)  # smaller numbers of 32 bits have fewer digits
     assert math.isclose(float(number_text(value)), value, rel_tol=1e-5)
 
 

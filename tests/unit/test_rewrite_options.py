@@ -288,7 +288,12 @@ def test_flatten_hparams(tmp_path: Path) -> None:
     for trial in range(2):
         broken.hparams(tmp_path / f"runs/exp2/{T0 + trial}", T0 + trial)
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", flatten_hparams=True)
-    assert tbq.open(tmp_path / "new").runs == ["exp1", "exp2", f"exp2/{T0}", f"exp2/{T0 + 1}"]
+    assert tbq.open(tmp_path / "new", sub_runs="keep").runs == [
+        "exp1",
+        "exp2",
+        f"exp2/{T0}",
+        f"exp2/{T0 + 1}",
+    ]
     tags = {value.tag for event in events(new(tmp_path / "new", "exp1")) for value in event.summary.value}
     assert {"loss", "_hparams_/session_start_info", "hparam/accuracy"} <= tags
     assert "run exp2 has 2 add_hparams sub-runs" in str(report)

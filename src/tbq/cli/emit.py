@@ -56,6 +56,11 @@ class Output:
 
         return self.path is not None and "{run}" not in self.path and not is_direct(self.path)
 
+    @property
+    def draws(self) -> bool:
+        """Whether a person reads the table in a terminal."""
+        return self.path is None and self.format is None and sys.stdout.isatty()
+
     def check(self, schema: pa.Schema | None = None) -> None:
         """Raise before reading if the target is invalid or exists, or if its format cannot hold the columns."""
         from tbq.export import check
@@ -67,7 +72,7 @@ class Output:
         """Write the table; `readable` returns what a terminal shows instead."""
         from tbq.export import format_of
 
-        if self.path is None and self.format is None and sys.stdout.isatty():
+        if self.draws:
             for each in [table] if readable is None else readable(table):
                 draw_table(each, self.digits)
             return

@@ -43,6 +43,7 @@ def command(
 ) -> None:
     """List the runs: files, size, events, last step, duration, age, state, health."""
     from tbq.cli.emit import tell
+    from tbq.states import GLYPHS, STATES
     from tbq.text import counted
 
     out.check()
@@ -51,6 +52,11 @@ def command(
     out.emit(
         table, lambda table: _readable(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
     )
+    if out.draws:
+        states = table.to_arrow()["state"].to_pylist()
+        counts = [f"{GLYPHS[state]} {states.count(state):,} {state}" for state in STATES if state in states]
+        if len(counts) > 1:
+            tell(", ".join(counts))
     if log.sub_runs:
         what = counted(len(log.sub_runs), "sub-run")
         tell(f"{what} of add_hparams counted as part of the runs above; --sub-runs keep lists them")
@@ -61,8 +67,7 @@ def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Tab
     import pyarrow as pa
     from rich.filesize import decimal
 
-    from tbq.cli.emit import tell
-    from tbq.states import GLYPHS, STATES
+    from tbq.states import GLYPHS
     from tbq.table.table import Table
 
     now = clock.time()
@@ -80,10 +85,6 @@ def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Tab
         }
         for row in table.to_arrow().to_pylist()
     ]
-    states = table.to_arrow()["state"].to_pylist()
-    counts = [f"{GLYPHS[state]} {states.count(state):,} {state}" for state in STATES if state in states]
-    if len(counts) > 1:
-        tell(", ".join(counts))
     return [Table(pa.Table.from_pylist(rows), "runs")]
 
 

@@ -31,7 +31,7 @@ MOST_BYTES = 1 << 16
 _Stamp = tuple[object, ...]
 
 
-class Facts(NamedTuple):
+class SubRunFacts(NamedTuple):
     """What a small run below another one holds; `state` as the core names it, `healthy` if its files can be read."""
 
     state: str
@@ -39,12 +39,12 @@ class Facts(NamedTuple):
     healthy: bool
 
 
-class SubRuns:
+class SubRunFolder:
     """Finds sub-runs and makes them part of the runs above; remembers files that stay as they are."""
 
     def __init__(self, inflate: Callable[[bytes], bytes | None]) -> None:
         self._inflate = inflate
-        self._known: dict[str, tuple[tuple[_Stamp, ...], Facts]] = {}
+        self._known: dict[str, tuple[tuple[_Stamp, ...], SubRunFacts]] = {}
 
     @property
     def paths(self) -> list[str]:
@@ -92,7 +92,7 @@ class SubRuns:
             ],
         )
 
-    def _facts(self, runs: Sequence[Run]) -> dict[str, Facts]:
+    def _facts(self, runs: Sequence[Run]) -> dict[str, SubRunFacts]:
         """What each of these runs holds; only those that changed are decoded, all at once."""
         stamps = {run.name: tuple(_stamp(run, path) for path in run.files) for run in runs}
         known = {name: (stamp, self._known[name][1]) for name, stamp in stamps.items()
@@ -103,7 +103,7 @@ class SubRuns:
                 result = decode(new, [], DecodeOptions(restarts="keep"), self._inflate, verify=True)
             except SourceError:  # of a store; whoever reads the runs gets the error
                 self._known = known
-                unknown = Facts("other", b"", healthy=False)
+                unknown = SubRunFacts("other", b"", healthy=False)
                 return {run.name: known[run.name][1] if run.name in known else unknown for run in runs}
             sick = _unhealthy(result)
             for index, (run, (state, hparams, calls)) in enumerate(
@@ -111,7 +111,7 @@ class SubRuns:
             ):
                 if calls > 1:  # each call may have other hyperparameters
                     hparams += run.name.encode(errors="surrogateescape")
-                known[run.name] = stamps[run.name], Facts(state, hparams, index not in sick)
+                known[run.name] = stamps[run.name], SubRunFacts(state, hparams, index not in sick)
         self._known = known
         return {name: facts for name, (_, facts) in known.items()}
 
@@ -119,10 +119,10 @@ class SubRuns:
 def fold(found: Found, inflate: Callable[[bytes], bytes | None], sub_runs: SubRunsAs = "fold") -> Found:
     """The runs with their sub-runs, as `sub_runs` says."""
     choice("sub_runs", sub_runs, get_args(SubRunsAs))
-    return SubRuns(inflate).fold(found) if sub_runs == "fold" else found
+    return SubRunFolder(inflate).fold(found) if sub_runs == "fold" else found
 
 
-def is_one_trial(subs: Iterable[Facts]) -> bool:
+def is_one_trial(subs: Iterable[SubRunFacts]) -> bool:
     """Whether these sub-runs of one run are all of the same trial: that of the run.
 
     A resumed program may call `add_hparams` again, with the same hyperparameters.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tbq.arguments import StrPath, choice, choices
 from tbq.columns.codes import values_of
-from tbq.decode.sub_runs import SubRuns, SubRunsAs
+from tbq.decode.sub_runs import SubRunFolder, SubRunsAs
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
 from tbq.lake.decoded import LakeSelection, decode_runs
@@ -97,7 +97,7 @@ class SyncJob:
     config: dict[str, Any] = field(default_factory=dict)
     storage: Storage | None = None
     cache: StrPath | None = None
-    sub_runs: SubRuns | None = None  # None if they are runs of their own
+    sub_runs: SubRunFolder | None = None  # None if they are runs of their own
     found: Found | None = None  # the first listing, which the first round need not repeat
 
 
@@ -157,7 +157,7 @@ def sync(
         engine, keep_gone, compact, float(retention), config, storage, cache,
     )  # fmt: skip
     if sub_runs == "fold":
-        job.sub_runs = SubRuns(job.unpacked)
+        job.sub_runs = SubRunFolder(job.unpacked)
     _begin(job)
     return run_once(job)
 

@@ -15,7 +15,7 @@ from tbq.problems import Problem
 from tbq.source.discover import Found, find, places_of, refuse_remote_lakes
 
 if TYPE_CHECKING:
-    from tbq.decode.sub_runs import SubRuns
+    from tbq.decode.sub_runs import SubRunFolder
     from tbq.source.remote import Remote
     from tbq.source.store import Object
 
@@ -32,7 +32,7 @@ class Discovery:
         self,
         items: Sequence[tuple[str | None, str]],
         remote: Remote | None = None,
-        sub_runs: SubRuns | None = None,
+        sub_runs: SubRunFolder | None = None,
     ) -> None:
         self._items = list(items)
         self._sub_runs = sub_runs  # None if they are runs of their own

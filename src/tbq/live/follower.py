@@ -14,7 +14,7 @@ from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, DecodeOptions, OnError, Restarts
 from tbq.decode.problems import tell
 from tbq.decode.reader import Reader
-from tbq.decode.sub_runs import SubRuns, SubRunsAs
+from tbq.decode.sub_runs import SubRunFolder, SubRunsAs
 from tbq.errors import SelectionError, SourceError, UsageError
 from tbq.live.discovery import Discovery
 from tbq.live.reported_problems import ReportedProblems
@@ -140,7 +140,7 @@ class Follower:
         self._unpacked = unpacked = Unpacked(max_unpacked)
         # Views use these; users do not need them.
         choice("sub_runs", sub_runs, get_args(SubRunsAs))
-        self.discovery = Discovery(items, remote, SubRuns(unpacked) if sub_runs == "fold" else None)
+        self.discovery = Discovery(items, remote, SubRunFolder(unpacked) if sub_runs == "fold" else None)
         self.reader = Reader(self.discovery.found, unpacked)
         self._tables = FollowedTables(kinds, self._tag, self.reader, self.path, on_error)
         #: the tables of updates

@@ -78,7 +78,7 @@ def draw(chart: ScalarPanels, ax: Axes | None = None, vectors: bool = False) -> 
 
 def _titles(ax: Axes, panel: Panel, chart: ScalarPanels, alone: bool, bottom: bool = True) -> None:
     name = name_text(chart.y_name(panel))
-    if panel.whole is not None:
+    if panel.undivided is not None:
         if ax.get_subplotspec() is None or ax.get_subplotspec().is_first_col():  # type: ignore[union-attr]
             literal(ax.yaxis.label)
             ax.set_ylabel(name)

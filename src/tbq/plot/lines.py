@@ -62,7 +62,7 @@ class Panel:
     members: list[Line] = field(default_factory=list)
     broken: list[Line] = field(default_factory=list)
     runs: list[Floats] = field(default_factory=list)
-    whole: Panel | None = None  # the panel that this is a part of, which has its range
+    undivided: Panel | None = None  # the panel that this is a part of, which has its range
 
 
 @dataclass(frozen=True)

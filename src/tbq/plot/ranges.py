@@ -32,7 +32,7 @@ def on_axis(x: NDArray[Any]) -> Floats:
 
 
 def x_range(panel: Panel) -> tuple[float, float]:
-    panel = panel.whole or panel
+    panel = panel.undivided or panel
     ends = [(float(x.min()), float(x.max())) for line in [*panel.lines, *panel.members]
             if len(x := line.x[np.isfinite(line.x)])]  # fmt: skip
     if not ends:
@@ -42,7 +42,7 @@ def x_range(panel: Panel) -> tuple[float, float]:
 
 def drawn_range(panel: Panel, options: PlotOptions) -> tuple[float, float]:
     """From the smallest to the largest drawn value, without outliers."""
-    panel = panel.whole or panel
+    panel = panel.undivided or panel
     parts = [shown(line, options) for line in panel.lines]
     if options.outliers:
         every = np.concatenate(parts)

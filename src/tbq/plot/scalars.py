@@ -203,15 +203,15 @@ def _split(drawn: list[Panel], options: PlotOptions) -> list[Panel]:
     count = min(options.panels or 1, len(groups))
     if len(drawn) > 1 or count == 1 or options.kind == "difference":
         return drawn
-    whole = drawn[0]
+    undivided = drawn[0]
     parts = [{groups[i] for i in part.tolist()} for part in np.array_split(np.arange(len(groups)), count)]
     return [
         replace(
-            whole,
-            lines=[line for line in whole.lines if line.group in part],
-            members=[line for line in whole.members if line.group in part],
-            broken=[line for line in whole.broken if line.group in part],
-            whole=whole,
+            undivided,
+            lines=[line for line in undivided.lines if line.group in part],
+            members=[line for line in undivided.members if line.group in part],
+            broken=[line for line in undivided.broken if line.group in part],
+            undivided=undivided,
         )
         for part in parts
     ]

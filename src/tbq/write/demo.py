@@ -33,7 +33,9 @@ class _Recorder(SummaryWriter):
 
     def at(self, step: int) -> float:
         """The wall time of a step: half a second each."""
-        return self._start + 1 + step / 2
+        wall_time = self._start + 1 + step / 2
+        self._file.end_time = wall_time
+        return wall_time
 
 
 def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: A002

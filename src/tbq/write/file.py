@@ -95,6 +95,8 @@ class EventFile:
         self.quiet = False  # whether the failure is only counted in the report at the end
         self.missed = 0  # events dropped during the last failure, until they are reported
         self.lost = 0  # events that were not written when the file was closed
+        self._marked = self._mark_dropped = False  # the mark of the end was logged; there was no room for it
+        self.end_time: float | None = None  # the time of that mark, if it is not that of the clock
         self.buffer = _core.EventBuffer(_FULL_BYTES, max_queue or 2**62, _MAX_BYTES)
         self.pending = Pending(self.buffer, max_queue)
         self._suffix = suffix
@@ -194,7 +196,10 @@ class EventFile:
             status = wire.integer(1, 2 if failed_by else 1) + wire.text(
                 2, failed_by.encode(errors="replace")[:1000]
             )
-            self.buffer.fields(b"" if self.is_copy else wire.message(_END, status), None, time.time())
+            dropped = self.buffer.dropped
+            now = time.time() if self.end_time is None else self.end_time
+            self.buffer.fields(b"" if self.is_copy else wire.message(_END, status), None, now)
+            self._marked, self._mark_dropped = True, self.buffer.dropped > dropped
 
     def close_at_exit(self, patience: float) -> bool:
         """Close at exit, when losses can only be logged."""
@@ -255,6 +260,8 @@ class EventFile:
             self._backlog = b""
             self.lost += self.buffer.take()[1]
         self.lost += self.buffer.dropped + len(self.pending.events)
+        if self._marked and (not written or self._mark_dropped):
+            self.lost -= 1  # nobody logged the mark of the end
         if self._descriptor is not None:
             try:
                 os.close(self._descriptor)
