@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from eventfile import event_file, image, record, scalar, session_log, version
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lakes import assert_same, exact_rows
 from protos import add_hparams
@@ -104,6 +104,9 @@ def assert_follows(follower: Any, root: Path) -> None:
 
 @examples(60)
 @given(st.lists(st.one_of(OPERATIONS, CALLS), max_size=12))
+@example(  # a run without a value yet has a sub-run
+    [("exp/17.5/deep", ("hparams", 0.1, False), 4, False), ("exp/17.5", ("hparams", 0.1, False), 3, True)]
+)
 def test_a_follower_folds_as_open_does(
     tmp_path_factory: pytest.TempPathFactory, operations: list[Any]
 ) -> None:

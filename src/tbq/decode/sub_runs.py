@@ -79,7 +79,11 @@ class SubRunFolder:
                 folds[parent] = subs
                 taken.update(subs)
         if hold_back:
-            taken.update(name for name in above if facts[name].state == "nothing" and facts[name].healthy)
+            taken.update(
+                name
+                for name in above
+                if facts[name].state == "nothing" and facts[name].healthy and name not in folds
+            )
         if not taken:
             return found
         runs = {run.name: run for run in found.runs}
