@@ -25,7 +25,7 @@ def test_all_runs_are_listed_with_state_and_values(demo: str, tab: Tab) -> None:
     tab.open(demo)
     tab.until(lambda: len(tab.runs()) == 9)
     diverged = tab.page.locator('.row[data-run="diverged"]')
-    assert "✕" in diverged.inner_text()
+    assert "≁" in diverged.inner_text()
     tab.until(lambda: "nan" in diverged.inner_text())
     assert "0.1939" in tab.page.locator('.row[data-run="lr=0.1/seed=0"]').inner_text()
     tab.keep("runs")
