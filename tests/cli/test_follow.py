@@ -205,7 +205,7 @@ def test_a_later_step_ends_it(tmp_path: Path) -> None:
         ("inf", "inf: run a, tag loss, step 3, value inf"),
         ("loss>10", "loss>10: run a, tag loss, step 1, value 10.5"),
         ("l* >= 10.5", "l* >= 10.5: run a, tag loss, step 1, value 10.5"),
-        ("re:lo.+==0", "re:lo.+==0: run a, tag loss, step 0, value 0.0"),
+        ("re:lo.+==0", "re:lo.+==0: run a, tag loss, step 0, value 0"),
     ],
 )
 def test_a_check_that_fails_exits_with_3_and_one_line(

@@ -231,7 +231,7 @@ def test_images_are_half_blocks_elsewhere(runs: Path, answers: bytes, environ: d
 
 def test_a_terminal_without_utf8_gets_ascii(runs: Path) -> None:
     terminal = Terminal("watch", runs, "--tag", "train/*", LC_ALL="C")
-    screen = terminal.shows("runs (9)", "x diverged", "o lr=0.01/seed=0", "train/loss")
+    screen = terminal.shows("runs (9)", "~ diverged", "o lr=0.01/seed=0", "train/loss")
     terminal.until(lambda text: len(re.findall(r"[':.#]{2}", text)) > 20)  # curves
     assert screen.isascii()
     terminal.type("q")

@@ -10,7 +10,7 @@ _NAME = "tbq.drawing"
 _SIGNS = {
     **dict.fromkeys("─━╌┄–—−", "-"), **dict.fromkeys("│┃╎┆▏▎▍▌▋▊▉", "|"), **dict.fromkeys("└┘┌┐├┤┬┴┼╭╮╰╯", "+"),
     **dict(zip("▁▂▃▄▅▆▇█", "_.-=+*%#", strict=True)), **dict(zip("░▒▓▀", ".:#'", strict=True)),
-    **dict(zip("●○◐◆✕×·…±", "*o@%xx.~+", strict=True)), **dict(zip("←↑→↓▲▼▶◀≤≥", "<^>v^v><<>", strict=True)),
+    **dict(zip("●○◐◆✕×≁·…±", "*o@%xx~.~+", strict=True)), **dict(zip("←↑→↓▲▼▶◀≤≥", "<^>v^v><<>", strict=True)),
     "⏎": " ",
 }  # fmt: skip
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 4e307
 _LEAST = 5e-324
+_LARGEST_POWER = 308.25  # of ten, in 64 bits
 _BULKS, _CORES = 10.0, 4.0  # see usual_range
 _SAMPLED = 4096  # values of a curve that quantiles are computed from
 
@@ -133,7 +134,7 @@ def usual_range(curves: Sequence[Floats], log: bool = False) -> tuple[float, flo
         if not (gone and begins)
     ]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    return (10.0**low, 10.0**high) if log else (low, high)
+    return (10.0**low, 10.0 ** min(high, _LARGEST_POWER)) if log else (low, high)
 
 
 def _own_range(curve: Floats, log: bool) -> tuple[float, float]:
