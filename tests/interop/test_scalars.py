@@ -145,7 +145,7 @@ def written(request: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[str
 
 def test_every_scalar_of_every_run(written: tuple[str, Path]) -> None:
     writer, folder = written
-    log = tbq.open(folder)
+    log = tbq.open(folder, sub_runs="keep")
     table = log.scalars(restarts="keep").to_arrow().to_pylist()
     assert {row["run"] for row in table} >= WRITERS[writer][1]
     for run in log.runs:

@@ -133,7 +133,8 @@ def test_the_page_has_one_row_per_training_run(swept: tuple[Path, list[str], str
 
     root, names, _ = swept
     asked = Asked(root)
-    asked.log.look()
+    while asked.log.poll().left:
+        pass
     runs = asked.json("runs")["runs"]
     assert sorted(run["name"] for run in runs) == names
     assert sum(run["state"] == "finished" for run in runs) >= len(names) - len(CRASHED) - 1
