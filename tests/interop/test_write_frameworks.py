@@ -66,7 +66,7 @@ def test_the_keras_callback_logs_what_fit_reports(tmp_path, read_events):
 
 @pytest.mark.parametrize("update_freq", ["epoch", "batch", 2])
 def test_it_has_the_runs_tags_and_steps_of_keras_own(tmp_path, read_events, update_freq):
-    fit(TbqCallback(tmp_path / "ours", update_freq, write_graph=False))
+    fit(TbqCallback(tmp_path / "ours", update_freq=update_freq, write_graph=False))
     theirs = keras.callbacks.TensorBoard(str(tmp_path / "theirs"), write_graph=False, update_freq=update_freq)
     fit(theirs)
     for run in ("train", "validation"):

@@ -56,7 +56,7 @@ def test_wrong_arrays(tmp_path, read_events):
     with tbq.SummaryWriter(tmp_path) as writer:
         with pytest.raises(UsageError, match="shape"):
             writer.add_scalar("a", jnp.ones(2), 1)
-        with pytest.raises(UsageError, match="JAX traces"):
+        with pytest.raises(UsageError, match="JAX is tracing"):
             jax.jit(lambda x: writer.add_scalar("a", x, 1))(1.0)
         deleted = jnp.ones(())
         deleted.delete()
