@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,14 @@ class Log:
         size = -(-len(data) // cuts)
         return [(files[-1], data[at : at + size]) for at in range(0, len(data), size)]
 
+    def grow(self, operations: list[Any]) -> Iterator[None]:
+        """Write one piece of the operations after the other; the run `exp` comes first."""
+        for operation in [("exp", ("scalar", "loss", 0), 1, True), *operations]:
+            for path, data in self.pieces(operation):
+                with path.open("ab") as file:
+                    file.write(data)
+                yield
+
 
 def assert_follows(follower: Any, root: Path) -> None:
     update = follower.poll()
@@ -114,11 +123,8 @@ def test_a_follower_folds_as_open_does(
     log = Log(folder / "log")
     try:
         with tbq.follow(log.root, kinds=KINDS, interval=0, on_error="ignore") as follower:
-            for operation in [("exp", ("scalar", "loss", 0), 1, True), *operations]:
-                for path, data in log.pieces(operation):
-                    with path.open("ab") as file:
-                        file.write(data)
-                    assert_follows(follower, log.root)
+            for _ in log.grow(operations):
+                assert_follows(follower, log.root)
     finally:
         shutil.rmtree(folder)
 
@@ -130,10 +136,7 @@ def test_a_lake_folds_as_open_does(tmp_path_factory: pytest.TempPathFactory, ope
     folder = tmp_path_factory.mktemp("sub")
     log = Log(folder / "log")
     try:
-        for operation in [("exp", ("scalar", "loss", 0), 1, True), *operations]:
-            for path, data in log.pieces(operation):
-                with path.open("ab") as file:
-                    file.write(data)
+        for _ in log.grow(operations):
             tbq.lake.sync(log.root, folder / "lake")
             assert_same(folder / "lake", log.root)
     finally:
@@ -152,10 +155,8 @@ def test_folding_changes_names_only(
     folder = tmp_path_factory.mktemp("sub")
     log = Log(folder / "log")
     try:
-        for operation in [("exp", ("scalar", "loss", 0), 1, True), *operations]:
-            for path, data in log.pieces(operation):
-                with path.open("ab") as file:
-                    file.write(data)
+        for _ in log.grow(operations):
+            pass
         folded, kept = tbq.open(log.root), tbq.open(log.root, sub_runs="keep")
         below = folded.sub_runs
         assert set(folded.runs) == set(kept.runs) - set(below)

@@ -9,27 +9,15 @@ import { colourOf } from "../runs.js";
 import { dark } from "../state.js";
 import { count, number, compact } from "../format.js";
 import { stepsOf } from "../steps.js";
-import { RunLabel } from "./parts.js";
+import { Modes, RunLabel } from "./parts.js";
 
 const mode = signal("ridges");
+const MODES = { ridges: "Ridges", heat: "Heat map" };
 
 /** @param {{ tag: string, list: any[] }} props */
 export function Histograms({ tag, list }) {
   return html`
-    <div class="images-tools" role="group" aria-label="Drawn as">
-      ${[
-        ["ridges", "Ridges"],
-        ["heat", "Heat map"],
-      ].map(
-        ([name, label]) =>
-          html`<button
-            type="button" key=${name} class="chip" aria-pressed=${mode.value === name}
-            onClick=${() => (mode.value = name)}
-          >
-            ${label}
-          </button>`,
-      )}
-    </div>
+    <${Modes} label="Drawn as" mode=${mode} modes=${MODES} />
     <div class="media-grid">${list.map((each) => html`<${Histogram} key=${each.id} tag=${tag} each=${each} />`)}</div>
   `;
 }

@@ -1,4 +1,4 @@
-// Shared by the cards of all kinds of media: the step that they show, and the label of their run.
+// Shared by the cards of all kinds of media: the step that they show, the label of their run, and how they are drawn.
 
 import { html } from "../ui.js";
 import { colourOf, legendLabels } from "../runs.js";
@@ -22,5 +22,23 @@ export function RunLabel({ run, children }) {
     <span class="swatch dot" style=${{ background: colourOf(run.id) }}></span>
     <span class="run-name" title=${run.name}>${legendLabels.value.get(run.name) ?? run.name}</span>
     <span class="dim">${children}</span>
+  </div>`;
+}
+
+/**
+ * Buttons that choose how media are drawn. `modes` maps the values of the signal to the words on the buttons.
+ * @param {{ label: string, mode: { value: string }, modes: Record<string, string> }} props
+ */
+export function Modes({ label, mode, modes }) {
+  return html`<div class="images-tools" role="group" aria-label=${label}>
+    ${Object.entries(modes).map(
+      ([name, words]) =>
+        html`<button
+          type="button" key=${name} class="chip" aria-pressed=${mode.value === name}
+          onClick=${() => (mode.value = name)}
+        >
+          ${words}
+        </button>`,
+    )}
   </div>`;
 }

@@ -6,28 +6,15 @@ import { useAsk } from "../ask.js";
 import { markdown } from "../markdown.js";
 import { difference, MOST } from "../diff.js";
 import { count } from "../format.js";
-import { stepAt, RunLabel } from "./parts.js";
+import { Modes, RunLabel, stepAt } from "./parts.js";
 
 const mode = signal("markdown");
+const MODES = { markdown: "Markdown", plain: "As it is", changes: "Changes" };
 
 /** @param {{ tag: string, list: any[] }} props */
 export function Texts({ tag, list }) {
   return html`
-    <div class="images-tools" role="group" aria-label="Show as">
-      ${[
-        ["markdown", "Markdown"],
-        ["plain", "As it is"],
-        ["changes", "Changes"],
-      ].map(
-        ([name, label]) =>
-          html`<button
-            type="button" key=${name} class="chip" aria-pressed=${mode.value === name}
-            onClick=${() => (mode.value = name)}
-          >
-            ${label}
-          </button>`,
-      )}
-    </div>
+    <${Modes} label="Show as" mode=${mode} modes=${MODES} />
     <div class="media-grid wide">${list.map((each) => html`<${Text} key=${each.id} tag=${tag} each=${each} />`)}</div>
   `;
 }
