@@ -11,6 +11,7 @@ from tbq.plot.ranges import usual_range
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tbq.roles import Better
     from tbq.table.pixels import Columns
 
     Floats = NDArray[np.float64]
@@ -20,18 +21,18 @@ _BOTH = 100  # curves; with fewer, the range is computed for both kinds of axis
 _COARSE = 100  # columns of a curve; more would only take longer
 
 
-def usual(columns: Columns, log: bool) -> dict[str, list[float]]:
+def usual(columns: Columns, log: bool, better: Better | None) -> dict[str, list[float]]:
     """The range on a linear and on a log axis; for many curves, only on the requested one."""
     if not columns.min.size:
         return {}
     kinds = (False, True) if len(columns.min) <= _BOTH else (log,)
-    ranges = {"log" if kind else "linear": _usual(columns, kind) for kind in kinds}
+    ranges = {"log" if kind else "linear": _usual(columns, kind, better) for kind in kinds}
     return {name: list(each) for name, each in ranges.items() if each is not None}
 
 
-def _usual(columns: Columns, log: bool) -> tuple[float, float] | None:
+def _usual(columns: Columns, log: bool, better: Better | None) -> tuple[float, float] | None:
     every = len(columns.min) // _COMPARED + 1
-    found = usual_range(_curves(columns, every, log), log)
+    found = usual_range(_curves(columns, every, log), log, better)
     if found is None or every == 1:
         return found
     low, high = found
