@@ -202,7 +202,7 @@ def test_the_mean_of_a_group_with_a_member_that_is_not_finite_says_so() -> None:
     assert labels == ["lr=0.001 (n=20)", "lr=0.01 (n=20)", "lr=0.1 (n=19–20, 1 not finite)"]
     assert "lr=0.1 (n=19–20, 1 not finite)" in text(rows, by="re:(lr=[^_]*)_.*", band="std")
     short: Any = rows.plot(by="re:(lr=[^_]*)_.*", band="std", no_n=True)
-    labels = [text.get_text() for text in short.axes[0].get_legend().get_texts()]
+    labels = legend(short)
     assert labels == ["lr=0.001", "lr=0.01", "lr=0.1 (1 not finite)"]
 
 

@@ -30,7 +30,8 @@ class _Plot(Command):
         if "--log-y" in args:
             with contextlib.suppress(click.UsageError):  # raised again below, with its hint
                 values, _, _ = self.make_parser(ctx).parse_args(list(args))
-                if not isinstance(values.get("logdir"), str):
+                given = values.get("logdir")
+                if not (isinstance(given, tuple) and given):
                     args[args.index("--log-y")] = "--log-y=*"
         return super().parse_args(ctx, args)
 
