@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import eventfile as ef
@@ -268,6 +269,31 @@ def test_large_objects_without_proof_are_compared_in_time(
         web.requests.clear()
         follower.poll()
         assert not [asked for asked in web.requests if asked.method == "GET" and NAME in asked.path]
+
+
+@pytest.mark.parametrize("settled", [-1.0, 3600.0])
+def test_an_object_without_an_etag_that_changes_within_a_second_of_a_slow_fetch(
+    settled: float, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version that is identified by its second alone may change after its bytes were sent."""
+    start, late = time.time(), [0.0]
+    monkeypatch.setattr(mirror, "time", SimpleNamespace(time=lambda: start + late[0]))
+    monkeypatch.setattr(mirror, "_SETTLED", settled)
+    web.etags = False
+
+    def slow(asked: Asked) -> None:
+        late[0] += 3.0 if asked.method == "GET" and NAME in asked.path else 0.0
+
+    web.answer = slow
+    with tbq.follow(f"{web.url}/runs/a") as follower:
+        for value in range(3):
+            late[0] = 0.0
+            data = ef.event_file([ef.version(), ef.scalar("loss", 1, value)])
+            web.put(f"runs/a/{NAME}", data, start)
+            follower.poll()
+            assert follower.table().to_arrow()["value"].to_pylist() == [value]
+            late[0] = 0.0
+            assert tbq.open(f"{web.url}/runs/a").scalars().to_arrow()["value"].to_pylist() == [value]
 
 
 def test_an_object_that_is_replaced_and_put_back(bucket: Bucket, s3_server: S3Server) -> None:
