@@ -13,6 +13,7 @@ from typing import Any
 import eventfile as ef
 import pytest
 from buckets import Bucket, Request, S3Server
+from protos import add_hparams
 from webserver import NAME, RECENT, Asked, Web, events, scripted
 
 import tbq
@@ -160,6 +161,44 @@ def test_a_directory_that_cannot_be_listed(status: int, web: Web) -> None:
         web.answer = lambda asked: None
         web.put(f"runs/b/{NAME}", events(23))
         assert len(follower.poll().table()) == 3
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+@pytest.mark.parametrize("before", [b"", events(0)], ids=["empty", "without values"])
+def test_a_run_below_another_that_fails_before_its_first_value(before: bytes, status: int, web: Web) -> None:
+    """It may become a sub-run of the run above, and is read again to decide that."""
+    path = f"runs/a/below/{NAME}"
+    web.put(path, before)
+    with tbq.follow(f"{web.url}/runs", on_error="ignore") as follower:
+        assert follower.poll().runs.new == ["a", "b", "c"]
+        web.put(path, events(5), RECENT + 10)
+        web.answer = lambda asked: status if asked.method == "GET" and asked.path == f"/{path}" else None
+        update = follower.poll()
+        assert [each.path for each in update.problems] == [f"{web.url}/{path}"]
+        web.answer = lambda asked: None
+        follower.poll()
+        assert list(follower.table()["run"]).count("a/below") == 5
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_a_sub_run_that_fails_while_it_grows(status: int, web: Web) -> None:
+    """It stays part of its run; its run has the new rows once the object can be fetched."""
+    path = f"runs/a/1700000000.5/{NAME}"
+    start = [
+        ef.version(),
+        ef.event(ef.summary(*(each.SerializeToString() for each in add_hparams({"lr": 0.1})))),
+    ]
+    web.put(path, ef.event_file(start))
+    with tbq.follow(f"{web.url}/runs", on_error="ignore") as follower:
+        assert follower.poll().runs.new == ["a", "b", "c"]
+        web.put(path, ef.event_file([*start, ef.scalar("hparam/best", 0, 1.0)]), RECENT + 10)
+        web.answer = lambda asked: status if asked.method == "GET" and asked.path == f"/{path}" else None
+        update = follower.poll()
+        assert [each.path for each in update.problems] == [f"{web.url}/{path}"] and not update.runs.gone
+        web.answer = lambda asked: None
+        follower.poll()
+        assert follower.runs == ["a", "b", "c"]
+        assert list(follower.table()["run"]).count("a") == 21
 
 
 def many(count: int, damaged: bool) -> bytes:
