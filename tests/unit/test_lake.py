@@ -22,7 +22,7 @@ from lakes import assert_same, exact_rows, lake_rows, make_runs
 import tbq
 import tbq.lake
 from tbq.errors import TbqError, UsageError
-from tbq.lake import syncing
+from tbq.lake import position, syncing
 from tbq.lake.layout import TABLES
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -272,7 +272,7 @@ def test_rows_that_were_made_by_other_rules_are_made_anew(
     monkeypatch.setattr("tbq.lake.share.SHARE_RUNS", 1)
     tbq.lake.sync(log, lake)
     assert not tbq.lake.sync(log, lake)
-    monkeypatch.setattr("tbq.lake.position.RULES", positions.RULES + 1)
+    monkeypatch.setattr("tbq.lake.position.RULES", position.RULES + 1)
     commit, calls = syncing.Committer.commit, []
 
     def stopped(self: Any, *args: Any) -> None:

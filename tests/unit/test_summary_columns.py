@@ -12,7 +12,6 @@ from protos import add_hparams, hparams_value, session_end, session_start, strin
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 import tbq
-from tbq.kinds.hparam_runs import sub_runs
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -140,16 +139,18 @@ def test_a_kind_without_one_value_is_refused(tmp_path: Path) -> None:
     log = tbq.open(tmp_path)
     with pytest.raises(tbq.TbqError, match="cannot show tag 'weights' of kind histograms"):
         log.summary(tag=["loss", "weights"])
-    assert log.summary(tag="*").columns == ["run", "loss"]
+    assert log.summary(tag="*").columns == ["run", "state", "loss"]
 
 
 # ---- the sub-runs of add_hparams ----
 
 
 def folds(log: tbq.LogDir) -> dict[str, str]:
-    import pyarrow as pa
+    """What a rewrite folds."""
+    from tbq.rewriting import plan
 
-    return sub_runs(pa.table(log._reader.survey().series(log.runs)), log.runs).folded
+    reader = log._reader
+    return plan.folds(reader.found, reader.unpacked, reader.survey())[0]
 
 
 def test_a_sub_run_is_part_of_its_run_or_a_run(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ class SubRunFolder:
     def __init__(self, inflate: Callable[[bytes], bytes | None]) -> None:
         self._inflate = inflate
         self._known: dict[str, tuple[tuple[_Stamp, ...], SubRunFacts]] = {}
+        #: Run → the directories that `add_hparams` made below it, folded or not, as of the last `fold`.
+        self.below: dict[str, list[str]] = {}
 
     @property
     def paths(self) -> list[str]:
@@ -61,12 +63,13 @@ class SubRunFolder:
 
         A run's sub-runs stay apart if they are trials with different hyperparameters.
         """
+        self.below = {}
         above, stamps = _candidates(found.runs)
         if not above:
             self._known = {}
             return found
         facts = self._facts([run for run in found.runs if run.name in above], stamps)
-        by_parent: dict[str, list[str]] = {}
+        by_parent = self.below
         for name, parent in above.items():
             if facts[name].state in ("begun", "complete", "trial"):
                 by_parent.setdefault(parent, []).append(name)

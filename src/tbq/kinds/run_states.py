@@ -48,6 +48,22 @@ def facts_of(names: Sequence[str], result: Result, series: pa.Table) -> dict[str
     }
 
 
+def joined(run_and_subs: Sequence[RunFacts]) -> RunFacts:
+    """The facts about a run with its sub-runs, which come after it."""
+    from tbq import _core
+
+    own, *subs = run_and_subs
+    if not subs:
+        return own
+    ends = _core.RunEnds(own.ends.failed, own.ends.marked_at, own.ends.logged_until)
+    for sub in subs:  # an end below the run counts, but not the times there
+        ends.merge(_core.RunEnds(sub.ends.failed, sub.ends.marked_at, 0.0))
+    steps = [each.last_step for each in run_and_subs if each.last_step is not None]
+    times = [each.last_wall_time for each in run_and_subs if each.last_wall_time is not None]
+    broken = [tag for each in run_and_subs for tag in each.broken]
+    return RunFacts(ends, broken, own.pause, max(steps, default=None), max(times, default=None))
+
+
 def last_times(reports: Sequence[FileReport]) -> dict[int, float]:
     """The last wall time in the files of each run that has any."""
     times: dict[int, float] = {}
