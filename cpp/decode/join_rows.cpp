@@ -41,16 +41,20 @@ std::vector<Place> place_segments(const Sources& sources, const RunSessions& ses
   return places;
 }
 
-// Seconds per value in the last session; 0 if that is not known. The session's times are known even if those
-// of the values are not wanted.
-double pause_of(const std::vector<Place>& places, const RunSessions& sessions) {
+// Seconds per value in the last session; 0 if that is not known. Without the values' times, the session's are
+// an upper bound.
+double pause_of(const std::vector<Place>& places, const RunSessions& sessions, bool has_times) {
   const uint32_t last = places.back().ref.session;
-  uint64_t values = 0;
+  Span seen;
   for (const Place& place : places) {
-    if (place.ref.session == last) values += place.ref.segment->seen.steps.count;
+    if (place.ref.session == last) seen.merge(place.ref.segment->seen);
   }
-  const TimeSpan& times = sessions.ordered[last].times;
-  const double seconds = times.known ? times.end - times.start() : 0;
+  double seconds = seen.last_wall - seen.first_wall;
+  if (!has_times) {
+    const TimeSpan& times = sessions.ordered[last].times;
+    seconds = times.known ? times.end - times.start() : 0;
+  }
+  const uint64_t values = seen.steps.count;
   return values > 1 && seconds > 0 && std::isfinite(seconds) ? seconds / static_cast<double>(values - 1) : 0;
 }
 
@@ -193,7 +197,7 @@ void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, con
     report_segments(series.size(), session_base_, places, sessions, segment_reports);
   if (!places.empty()) {
     report.last_value = places.back().ref.segment->last_value;
-    report.pause = pause_of(places, sessions);
+    report.pause = pause_of(places, sessions, has(options_.columns, ScalarColumn::wall_time));
   }
   if (options_.count && !counted(report)) return;  // its rows are not stored
   const auto row_of = [&](const Place& place, uint64_t row) {

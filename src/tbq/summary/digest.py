@@ -105,11 +105,19 @@ class Digest:
             known = dict(zip(values_of(self._stored["run"]), values_of(self._stored["state"]), strict=True))
             return {run.name: known[run.name] for run in runs}
         states: dict[str, State | None] = {**states_now(self._facts)}
-        # The steps of these runs may be of rows that a restart removed. Only a run without an end is judged by its step.
+        # Without times of values, pauses are upper bounds; and steps may be of rows that a restart removed, which
+        # matters for runs without an end.
+        least = states_now({name: facts._replace(pause=0.0) for name, facts in self._facts.items()})
+        resumed = {run.name for run in self._resumed}
         unsure = [
             run
-            for run in self._resumed
-            if states[run.name] in ("finished", "crashed") and not self._facts[run.name].ends.end
+            for run in runs
+            if states[run.name] != least[run.name]
+            or (
+                run.name in resumed
+                and states[run.name] in ("finished", "crashed")
+                and not self._facts[run.name].ends.end
+            )
         ]
         if unsure:
             options = DecodeOptions.of(reading)
