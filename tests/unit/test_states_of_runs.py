@@ -85,7 +85,9 @@ def test_a_lake_of_an_earlier_version_has_no_states_until_the_next_sync(
 ) -> None:
     log, lake = tmp_path / "log", tmp_path / "lake"
     (log / "run").mkdir(parents=True)
-    (log / "run" / "events.out.tfevents.1.h").write_bytes(ef.event_file([ef.version(), ef.scalar("loss", 1, 1.0)]))
+    (log / "run" / "events.out.tfevents.1.h").write_bytes(
+        ef.event_file([ef.version(), ef.scalar("loss", 1, 1.0)])
+    )
     with monkeypatch.context() as patched:
         patched.setattr("tbq.lake.position.RULES", 1)
         tbq.lake.sync(log, lake)
@@ -96,7 +98,9 @@ def test_a_lake_of_an_earlier_version_has_no_states_until_the_next_sync(
 
 
 def test_a_tag_called_state_keeps_its_values(tmp_path: Path) -> None:
-    (tmp_path / "events.out.tfevents.1.h").write_bytes(ef.event_file([ef.version(), ef.scalar("state", 1, 2.0)]))
+    (tmp_path / "events.out.tfevents.1.h").write_bytes(
+        ef.event_file([ef.version(), ef.scalar("state", 1, 2.0)])
+    )
     table = tbq.open(tmp_path).summary()
     assert table.columns == ["run", "state", "tag.state"]
     assert table.to_dicts() == [{"run": ".", "state": "finished", "tag.state": 2.0}]

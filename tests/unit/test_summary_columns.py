@@ -221,9 +221,7 @@ def test_reading_and_rewriting_fold_alike(
     found = folds(kept)
     own = {run for run, kind in made.items() if kind != "trains"}
     # A file can have one set of hyperparameters, so a rewrite keeps a second one apart.
-    assert found == {
-        sub: above for sub, above in log.sub_runs.items() if above not in own
-    }
+    assert found == {sub: above for sub, above in log.sub_runs.items() if above not in own}
     assert [row["run"] for row in rows(log)] == log.runs
     report = tbq.rewrite(root / "runs", root / "new", flatten_hparams=True)
     assert sorted(run.run for run in report.runs) == [run for run in kept.runs if run not in found]

@@ -56,7 +56,10 @@ ENDS = {
         "pid = os.fork()\nif not pid:\n    sys.exit(1)\nos.waitpid(pid, 0)",
         "finished",
     ),
-    "fork, the parent fails": ("pid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\n    sys.exit(1)", "crashed"),
+    "fork, the parent fails": (
+        "pid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\n    sys.exit(1)",
+        "crashed",
+    ),
     "logs in a later exit function": (
         "import atexit\natexit.register(sys.exit, 0)\nwriter.add_scalar('loss', 2.0, 2)\nsys.exit(1)",
         "crashed",
@@ -82,7 +85,9 @@ ENDS = {
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="exit statuses are told by glibc alone")
 @pytest.mark.parametrize(("program", "state"), ENDS.values(), ids=ENDS)
 def test_the_end_of_a_process_is_that_of_its_run(tmp_path: Path, program: str, state: str | None) -> None:
-    subprocess.run([sys.executable, "-c", BEGIN + program, "run"], cwd=tmp_path, capture_output=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", BEGIN + program, "run"], cwd=tmp_path, capture_output=True, timeout=60
+    )
     log = tbq.open(tmp_path / "run")
     (row,) = log.table("runs").to_dicts()
     assert row["state"] == (state or "running")

@@ -98,9 +98,7 @@ class SubRunFolder:
             ],
         )
 
-    def _facts(
-        self, runs: Sequence[Run], stamps: Mapping[str, tuple[_Stamp, ...]]
-    ) -> dict[str, SubRunFacts]:
+    def _facts(self, runs: Sequence[Run], stamps: Mapping[str, tuple[_Stamp, ...]]) -> dict[str, SubRunFacts]:
         """What each of these runs holds; only those that changed are decoded, all at once."""
         known = {name: (stamp, self._known[name][1]) for name, stamp in stamps.items()
                  if name in self._known and self._known[name][0] == stamp}  # fmt: skip
@@ -175,7 +173,10 @@ def _with_sub_runs(run: Run, subs: Sequence[Run]) -> Run:
     if any([sub.copies for sub in subs]):
         copies = [*copies, *(copy._replace(run=run.name) for sub in subs for copy in sub.copies)]
     return run._replace(
-        files=run.files + below, copies=copies, below=frozenset(below), folded=tuple([sub.name for sub in subs])
+        files=run.files + below,
+        copies=copies,
+        below=frozenset(below),
+        folded=tuple([sub.name for sub in subs]),
     )
 
 

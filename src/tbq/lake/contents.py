@@ -45,7 +45,9 @@ class Contents:
 
             from tbq.lake.facts import with_states_now
 
-            table = table.append_column(wanted.field("state"), pa.nulls(len(table), wanted.field("state").type))
+            table = table.append_column(
+                wanted.field("state"), pa.nulls(len(table), wanted.field("state").type)
+            )
             table = with_states_now(table, scan.rows(self.table(RUN_FACTS), ordered=False))
         return table
 
