@@ -170,7 +170,7 @@ def _directory(place: str) -> str:
 def _with_sub_runs(run: Run, subs: Sequence[Run]) -> Run:
     below = [path for sub in subs for path in sub.files]
     copies: Sequence[Copy] = run.copies
-    if any([sub.copies for sub in subs]):
+    if any(sub.copies for sub in subs):
         copies = [*copies, *(copy._replace(run=run.name) for sub in subs for copy in sub.copies)]
     return run._replace(
         files=run.files + below,

@@ -52,7 +52,7 @@ class Digest:
         keep: int,
         reading: Reading,
     ) -> Digest:
-        """Read these runs. With a range of steps, read twice: the range does not apply to hyperparameters and states."""
+        """Read these runs. With a range of steps, read twice: hyperparameters and states ignore it."""
         digest = cls(stats, keep)
         digest._stored = reader.stored_overview("runs")
         digest._read(reader, runs, steps, reading)
