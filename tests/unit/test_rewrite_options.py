@@ -8,9 +8,9 @@ from typing import Any
 
 import broken
 import protolog as pl
+import protos
 import pytest
 from protolog import T0, header, scalar, scalars, write
-from protos import add_hparams, write
 from rewritten import events, new, records, steps
 from tensorboard.compat.proto import event_pb2, summary_pb2, types_pb2
 
@@ -290,7 +290,7 @@ def test_flatten_hparams(tmp_path: Path) -> None:
         broken.hparams(tmp_path / f"runs/exp2/{T0 + trial}", T0 + trial)  # the same, as a resumed program has
     pl.healthy(tmp_path / "runs/exp3")
     for trial in range(2):
-        write(tmp_path / "runs", *add_hparams({"lr": float(trial)}), run=f"exp3/{trial}")
+        protos.write(tmp_path / "runs", *protos.add_hparams({"lr": float(trial)}), run=f"exp3/{trial}")
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", flatten_hparams=True)
     assert tbq.open(tmp_path / "new", sub_runs="keep").runs == [
         "exp1",
