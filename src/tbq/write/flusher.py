@@ -88,8 +88,12 @@ class Flusher:
     def settle(self) -> None:
         """Flush all files, and write each event at once from now on."""
         self.write_through = True
+        from tbq.write.file import failure_of_caller
+
+        failed_by = failure_of_caller()  # multiprocessing calls this while an error ends the process
         for file in live():
-            file.mark_end()
+            file.failed_by = file.failed_by or failed_by
+            file.mark_end(file.failed_by)
         if self._thread is not None:  # otherwise this process has logged nothing yet
             self.ask_all(unfinished(), _EXIT_SECONDS)
 
@@ -224,7 +228,7 @@ def _settle_this_process(_: object = None) -> None:
 
 def _flush_before_end() -> None:
     for file in live():
-        file.mark_end()
+        file.mark_end("ended by a signal")
     flusher.ask_all(unfinished(), _SIGNAL_SECONDS)
 
 
