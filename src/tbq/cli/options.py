@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
 
-from tbq.cli.emit import Output
+from tbq.cli.emit import Output, show
 from tbq.columns.times import Time
 from tbq.decode.options import RESTARTS
 from tbq.export.options import JsonNan
@@ -31,6 +31,13 @@ TIMES = get_args(Time)
 class Command(click.Command):
     """A command whose help lists what it is about first, and rarely needed options in a section of their own."""
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """`--help`, printed as the other texts are."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _show_help
+        return option
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options in two sections."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": [], RARE: []}
@@ -42,6 +49,12 @@ class Command(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _show_help(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        show(ctx.get_help())
+        ctx.exit()
 
 
 class _Rare(click.Option):
