@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import reduce, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import click
@@ -16,6 +17,7 @@ import click
 from tbq.cli.emit import Output, show
 from tbq.columns.times import Time
 from tbq.decode.options import RESTARTS
+from tbq.errors import SourceError
 from tbq.export.options import JsonNan
 
 if TYPE_CHECKING:
@@ -117,7 +119,14 @@ def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
     import tbq
 
     path = logdir if isinstance(logdir, str) else source(logdir)
-    return tbq.open(path, merge_runs=reading.pop("merge_runs") or None, sub_runs=reading.pop("sub_runs"))
+    try:
+        return tbq.open(path, merge_runs=reading.pop("merge_runs") or None, sub_runs=reading.pop("sub_runs"))
+    except SourceError as wrong:
+        if isinstance(path, list) and wrong.path in path[1:] and not Path(wrong.path).exists():
+            known = {name for param in click.get_current_context().command.params for name in param.opts}
+            meant = [f"for a {name[2:]}: {name} {wrong.path}" for name in ("--tag", "--run") if name in known]
+            wrong.hint = "; ".join(meant + [wrong.hint] * bool(wrong.hint))
+        raise
 
 
 def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
