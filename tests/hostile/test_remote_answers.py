@@ -7,11 +7,13 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import eventfile as ef
 import pytest
 from buckets import Bucket, Request, S3Server
+from protos import add_hparams
 from webserver import NAME, RECENT, Asked, Web, events, scripted
 
 import tbq
@@ -161,6 +163,44 @@ def test_a_directory_that_cannot_be_listed(status: int, web: Web) -> None:
         assert len(follower.poll().table()) == 3
 
 
+@pytest.mark.parametrize("status", [403, 404, 500])
+@pytest.mark.parametrize("before", [b"", events(0)], ids=["empty", "without values"])
+def test_a_run_below_another_that_fails_before_its_first_value(before: bytes, status: int, web: Web) -> None:
+    """It may become a sub-run of the run above, and is read again to decide that."""
+    path = f"runs/a/below/{NAME}"
+    web.put(path, before)
+    with tbq.follow(f"{web.url}/runs", on_error="ignore") as follower:
+        assert follower.poll().runs.new == ["a", "b", "c"]
+        web.put(path, events(5), RECENT + 10)
+        web.answer = lambda asked: status if asked.method == "GET" and asked.path == f"/{path}" else None
+        update = follower.poll()
+        assert [each.path for each in update.problems] == [f"{web.url}/{path}"]
+        web.answer = lambda asked: None
+        follower.poll()
+        assert list(follower.table()["run"]).count("a/below") == 5
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_a_sub_run_that_fails_while_it_grows(status: int, web: Web) -> None:
+    """It stays part of its run; its run has the new rows once the object can be fetched."""
+    path = f"runs/a/1700000000.5/{NAME}"
+    start = [
+        ef.version(),
+        ef.event(ef.summary(*(each.SerializeToString() for each in add_hparams({"lr": 0.1})))),
+    ]
+    web.put(path, ef.event_file(start))
+    with tbq.follow(f"{web.url}/runs", on_error="ignore") as follower:
+        assert follower.poll().runs.new == ["a", "b", "c"]
+        web.put(path, ef.event_file([*start, ef.scalar("hparam/best", 0, 1.0)]), RECENT + 10)
+        web.answer = lambda asked: status if asked.method == "GET" and asked.path == f"/{path}" else None
+        update = follower.poll()
+        assert [each.path for each in update.problems] == [f"{web.url}/{path}"] and not update.runs.gone
+        web.answer = lambda asked: None
+        follower.poll()
+        assert follower.runs == ["a", "b", "c"]
+        assert list(follower.table()["run"]).count("a") == 21
+
+
 def many(count: int, damaged: bool) -> bytes:
     data = bytearray(events(count))
     if damaged:
@@ -268,6 +308,31 @@ def test_large_objects_without_proof_are_compared_in_time(
         web.requests.clear()
         follower.poll()
         assert not [asked for asked in web.requests if asked.method == "GET" and NAME in asked.path]
+
+
+@pytest.mark.parametrize("settled", [-1.0, 3600.0])
+def test_an_object_without_an_etag_that_changes_within_a_second_of_a_slow_fetch(
+    settled: float, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version that is identified by its second alone may change after its bytes were sent."""
+    start, late = time.time(), [0.0]
+    monkeypatch.setattr(mirror, "time", SimpleNamespace(time=lambda: start + late[0]))
+    monkeypatch.setattr(mirror, "_SETTLED", settled)
+    web.etags = False
+
+    def slow(asked: Asked) -> None:
+        late[0] += 3.0 if asked.method == "GET" and NAME in asked.path else 0.0
+
+    web.answer = slow
+    with tbq.follow(f"{web.url}/runs/a") as follower:
+        for value in range(3):
+            late[0] = 0.0
+            data = ef.event_file([ef.version(), ef.scalar("loss", 1, value)])
+            web.put(f"runs/a/{NAME}", data, start)
+            follower.poll()
+            assert follower.table().to_arrow()["value"].to_pylist() == [value]
+            late[0] = 0.0
+            assert tbq.open(f"{web.url}/runs/a").scalars().to_arrow()["value"].to_pylist() == [value]
 
 
 def test_an_object_that_is_replaced_and_put_back(bucket: Bucket, s3_server: S3Server) -> None:

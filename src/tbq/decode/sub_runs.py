@@ -45,6 +45,7 @@ class SubRunFolder:
     def __init__(self, inflate: Callable[[bytes], bytes | None]) -> None:
         self._inflate = inflate
         self._known: dict[str, tuple[tuple[_Stamp, ...], SubRunFacts]] = {}
+        self.unfetched: set[str] = set()  # runs whose objects could not be fetched; `fold` tries again
 
     @property
     def paths(self) -> list[str]:
@@ -64,7 +65,7 @@ class SubRunFolder:
         """
         above = _candidates(found.runs)
         if not above:
-            self._known = {}
+            self._known, self.unfetched = {}, set()
             return found
         facts = self._facts([run for run in found.runs if run.name in above])
         by_parent: dict[str, list[str]] = {}
@@ -102,20 +103,24 @@ class SubRunFolder:
         known = {name: (stamp, self._known[name][1]) for name, stamp in stamps.items()
                  if name in self._known and self._known[name][0] == stamp}  # fmt: skip
         new = [run for run in runs if run.name not in known]
+        self.unfetched = set()
         if new:
             try:
                 result = decode(new, [], DecodeOptions(restarts="keep"), self._inflate, verify=True)
             except SourceError:  # of a store; whoever reads the runs gets the error
-                self._known = known
-                unknown = SubRunFacts("other", b"", healthy=False)
-                return {run.name: known[run.name][1] if run.name in known else unknown for run in runs}
-            sick = _unhealthy(result)
-            for index, (run, (state, hparams, calls)) in enumerate(
-                zip(new, result.sub_runs(len(new)), strict=True)
-            ):
-                if calls > 1:  # each call may have other hyperparameters
-                    hparams += run.name.encode(errors="surrogateescape")
-                known[run.name] = stamps[run.name], SubRunFacts(state, hparams, index not in sick)
+                self.unfetched = {run.name for run in new}
+            else:
+                self.unfetched = {run.name for run in new if _has_failed(run)}
+                sick = _unhealthy(result)
+                for index, (run, (state, hparams, calls)) in enumerate(
+                    zip(new, result.sub_runs(len(new)), strict=True)
+                ):
+                    if calls > 1:  # each call may have other hyperparameters
+                        hparams += run.name.encode(errors="surrogateescape")
+                    known[run.name] = stamps[run.name], SubRunFacts(state, hparams, index not in sick)
+            for name in self.unfetched:  # nothing is known of its new version
+                stamp, facts = self._known.get(name, ((), SubRunFacts("other", b"", healthy=False)))
+                known[name] = stamp, facts._replace(healthy=False)
         self._known = known
         return {name: facts for name, (_, facts) in known.items()}
 
@@ -186,6 +191,11 @@ def _stamp(run: Run, path: str) -> _Stamp:
     except OSError as failure:
         return path, failure.errno
     return path, info.st_size, info.st_mtime_ns, info.st_ino
+
+
+def _has_failed(run: Run) -> bool:
+    """Whether an object of the run could not be fetched; its file may be of an older version."""
+    return run.remote is not None and bool(run.remote.failed(filter(is_remote, run.files)))
 
 
 def _unhealthy(result: Result) -> set[int]:

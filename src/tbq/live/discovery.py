@@ -95,7 +95,8 @@ class Discovery:
             if not changed and versions == self._versions and self._listed.problems == before.problems:
                 self._listed = before
             self._versions = versions
-        if self._listed is not before or self._small.changed():
+        unfetched = self._sub_runs is not None and self._sub_runs.unfetched
+        if self._listed is not before or unfetched or self._small.changed():
             self._fold()
         self._searched = True
         self._absent = [place for place in self._places if not os.path.exists(place)]

@@ -38,7 +38,7 @@ class _Held:
     path: Path
     version: Object | None = None  # None if it has not been fetched
     linked: bool = False  # to the copy in the cache, which must not be written to
-    fetched: float = 0.0  # time of the last fetch
+    fetched: float = 0.0  # when the last fetch began: later changes may be missing
     proven: int | None = None  # bytes that were fetched in one version, if more were appended without proof
     digest: GrowingMD5 | None = None  # of a growing file
 
@@ -205,12 +205,13 @@ class Mirror:
         raise ChangedError("changes faster than it can be read", path=url, code="changed")
 
     def _bring_version(self, url: str, store: Store, version: Object) -> None:
+        began = time.time()
         with self._lock:
             held = self._hold(url)
-        if not (self._live and held.version is not None and self._grows(url, store, version, held)):
-            self._adopt(url, store, version)
+        if not (self._live and held.version is not None and self._grows(url, store, version, held, began)):
+            self._adopt(url, store, version, began)
 
-    def _grows(self, url: str, store: Store, version: Object, held: _Held) -> bool:
+    def _grows(self, url: str, store: Store, version: Object, held: _Held, began: float) -> bool:
         """Append the new bytes of an object to its file; False if the object changed in another way."""
         assert held.version is not None
         old = held.version.size
@@ -225,16 +226,16 @@ class Mirror:
             if not append(store, version, held.path, held.digest if is_checksum else None):
                 return False
             held.proven = None if is_checksum else proven
-        elif self._continues(url, store, version, held):
+        elif self._continues(url, store, version, held, began):
             held.proven = None
         else:
             return False
         if version.size > old:
             os.utime(held.path, (time.time(), version.modified))
-        held.version, held.fetched = version, time.time()
+        held.version, held.fetched = version, began
         return True
 
-    def _continues(self, url: str, store: Store, version: Object, held: _Held) -> bool:
+    def _continues(self, url: str, store: Store, version: Object, held: _Held, began: float) -> bool:
         """Fetch a whole version. If it begins with the bytes of the file, append the rest to the file."""
         assert self._scratch is not None
         scratch = self._scratch.folder / f"whole-{threading.get_ident()}"
@@ -243,26 +244,26 @@ class Mirror:
             same = begins_with(scratch, held.path)
             if same and version.size > held.path.stat().st_size:
                 copy_rest(scratch, held.path)
-            self._cache_file(url, version, scratch)  # if it differs, `_adopt` needs it next
+            self._cache_file(url, version, scratch, began)  # if it differs, `_adopt` needs it next
             self._damaged.discard(url)
             return same
         finally:
             scratch.unlink(missing_ok=True)
 
-    def _cache_file(self, url: str, version: Object, complete: Path) -> None:
+    def _cache_file(self, url: str, version: Object, complete: Path, began: float) -> None:
         """Keep a complete file in the cache, if its version is identified reliably."""
         os.utime(complete, (time.time(), version.modified))
-        if not _is_too_new(version, time.time()):
+        if not _is_too_new(version, began):
             self._cache.add(CachedCopy.of(url, version.etag, version.size), complete)
 
-    def _adopt(self, url: str, store: Store, version: Object) -> None:
+    def _adopt(self, url: str, store: Store, version: Object, began: float) -> None:
         """Replace the file by another version. The old file stays until the new one is complete.
 
         The file is created before its copy in the cache, because another process may clear the cache.
         """
         assert self._scratch is not None
         scratch = self._scratch.folder / f"new-{threading.get_ident()}"
-        link = self._links(version) and not _is_too_new(version, time.time())
+        link = self._links(version) and not _is_too_new(version, began)
         try:
             cached = self._cache.take(CachedCopy.of(url, version.etag, version.size), scratch, link)
             if not cached:
@@ -271,10 +272,10 @@ class Mirror:
             self._drop(url)  # a replaced object gets a new file
             path = Path(self.path(url))
             give(scratch, path, link)
-            self._settle(url, _Held(path, version, linked=link, fetched=time.time()))
+            self._settle(url, _Held(path, version, linked=link, fetched=began))
             self._damaged.discard(url)
             if not cached:
-                self._cache_file(url, version, scratch)
+                self._cache_file(url, version, scratch, began)
         finally:
             scratch.unlink(missing_ok=True)
 
@@ -366,7 +367,7 @@ def _is_of(held: _Held, version: Object) -> bool:
 
 
 def _is_too_new(version: Object, fetched: float) -> bool:
-    """Whether an object may have changed since, without a change of its version."""
+    """Whether an object may have changed after a fetch began, without a change of its version."""
     return version.is_made_up and abs(fetched - version.modified) < _CLOCK
 
 
