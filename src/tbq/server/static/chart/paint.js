@@ -176,7 +176,7 @@ function rastered(context, p, l) {
   const high = Math.ceil((l.bottom - l.top + 6) * ratio);
   if (wide < 2 || high < 2) return;
   const image = context.createImageData(wide, high);
-  const r = emptyRaster(wide, high);
+  const r = emptyRaster(wide, high, p.series.length);
   const toX = toPixels({ ...l.xs, from: l.xs.from * ratio - x0, to: l.xs.to * ratio - x0 });
   const scaleY = { ...l.ys, from: l.ys.from * ratio - y0, to: l.ys.to * ratio - y0 };
   const toY = toPixels(scaleY);
@@ -188,16 +188,13 @@ function rastered(context, p, l) {
     return pixels;
   };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
-  // Front to back: the last series first, and lines before bands.
-  for (let i = p.series.length - 1; i >= 0; i--)
-    line(r, p.series[i], pixelsOf(p.series[i]), scaleY, rgb(p.colour(p.series[i])), half, 1);
-  for (let i = p.series.length - 1; i >= 0; i--) {
-    const each = p.series[i];
+  for (const each of p.series) {
+    line(r, each, pixelsOf(each), scaleY, rgb(p.colour(each)), half, []);
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, rgb(p.colour(each)), 0.18);
     else if (p.smoothed && each.rawMin && each.rawMax)
       area(r, each.x, each.rawMin, each.rawMax, toX, toY, rgb(p.colour(each)), 0.3);
   }
-  intoImage(r, image, groundOf(high, p, l, y0));
+  intoImage(r, image, groundOf(high, p, l, y0), rgb(p.ink.strong));
   context.putImageData(image, x0, y0);
 }
 

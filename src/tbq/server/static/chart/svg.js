@@ -76,6 +76,7 @@ export function svgOf(p, title, nameOf) {
         fill: "none",
         stroke: p.colour(each),
         "stroke-width": 1.5,
+        "stroke-opacity": p.series.length > 200 ? 0.2 : 1, // otherwise the last curves hide the others
         "stroke-linejoin": "round",
       }),
     );
