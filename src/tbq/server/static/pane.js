@@ -1,7 +1,7 @@
 // The left side: filter, group, top N and columns above the table of runs.
 
 import { html, useSignal } from "./ui.js";
-import { filter, group, band, top, columns, solo, wide } from "./state.js";
+import { filter, group, band, top, columns, solo, baseline, differing, wide } from "./state.js";
 import {
   runs,
   listed,
@@ -9,6 +9,9 @@ import {
   hparams,
   scalarTags,
   shownColumns,
+  tableColumns,
+  baseRun,
+  runLabels,
   filterError,
   filterNote,
   groupError,
@@ -23,7 +26,7 @@ import {
 import { groupedBy, written } from "./grouping.js";
 import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, save } from "./menu.js";
-import { count } from "./format.js";
+import { count, counted } from "./format.js";
 import { link, ranges } from "./api.js";
 import { matcher } from "./match.js";
 import { BANDS, STATES } from "./words.js";
@@ -75,6 +78,24 @@ export function Pane({ children }) {
           solo.value &&
           html`<button type="button" class="chip" onClick=${() => (solo.value = "")} title="Show all runs">
             only ${solo.value} ✕
+          </button>`
+        }
+        ${
+          baseRun.value &&
+          html`<button
+            type="button" class="chip" id="baseline" onClick=${() => (baseline.value = "")}
+            title=${`Differences to ${baseline.value}; click to end the comparison`}
+          >
+            <${Icon} name="flag" /> ${runLabels.value.get(baseline.value)} ✕
+          </button>`
+        }
+        ${
+          differing.value &&
+          html`<button
+            type="button" class="chip" onClick=${() => (differing.value = false)}
+            title="What is equal in all shown runs is hidden; click to show it"
+          >
+            ${counted(shownColumns.value.length - tableColumns.value.length, "equal column")} hidden ✕
           </button>`
         }
       </div>
@@ -202,6 +223,9 @@ function ColumnsMenu() {
         class="menu-search" aria-label="Find a column" placeholder="Find a column" value=${typed.value}
         onInput=${(/** @type {any} */ e) => (typed.value = e.target.value)}
       />
+      <${Item} checked=${differing.value} onClick=${() => (differing.value = !differing.value)}>
+        Hide what is equal in all shown runs
+      <//>
       ${columns.value && html`<${Item} onClick=${() => (columns.value = null)}>Back to the usual columns<//>`}
       ${Object.entries(FACTS)
         .filter(([, label]) => test(label))

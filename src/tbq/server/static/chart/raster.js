@@ -32,7 +32,10 @@ export function intoImage({ width, height, sums, unit }, image, ground, ink) {
   const rows = new Uint32Array(image.data.buffer);
   let most = 0;
   for (let x = 0, at = 0; x < width; x++)
-    for (let y = 0, sum = 0; y < height + 2; y++, at += 2) if ((sum += sums[at]) > most) most = sum;
+    for (let y = 0, sum = 0; y < height + 2; y++, at += 2) {
+      sum += sums[at];
+      if (sum > most) most = sum;
+    }
   most = Math.max(Math.floor(most / PAIR), 2 * unit);
   for (let x = 0, at = 0; x < width; x++, at += 4) {
     let [one, two] = [0, 0];
