@@ -147,7 +147,7 @@ export function Card({ tag, description = "", big = false }) {
         empty &&
         html`<div class="plot-note">The shown runs have no points${zoom.value ? " in this range" : ""}.</div>`
       }
-      <${Tooltip} chart=${c} tag=${tag} />
+      <${Tooltip} chart=${c} tag=${tag} big=${big} />
     </div>
     <footer class="card-foot">
       <${Legend} chart=${c} curves=${c.curves} tag=${tag} big=${big} />

@@ -70,21 +70,18 @@ export async function exact(question, signal) {
   return new Map(answer.points.map((/** @type {any} */ each) => [each.id, { ...each, step: stepOf(each.step) }]));
 }
 
-const GAP = 14; // between the crosshair and the tooltip
-export const NARROW = 420; // width of a chart in which no tooltip fits beside the crosshair
+const GAP = 12; // between the crosshair and the tooltip
 
-/** How wide a tooltip may be, so that there is room for it right or left of any crosshair; in a narrow chart, above or
- * below the curve. @param {number} wide of the chart, inside of its axes */
-export const roomFor = (wide) => (wide < NARROW ? wide : wide / 2 - GAP - 8);
+/** How wide a tooltip may be, so that it fits right or left of the crosshair.
+ * @param {{ left: number, right: number }} area inside of the axes @param {number} px of the crosshair */
+export const roomAt = ({ left, right }, px) => Math.max(right + 8 - px, px - left) - GAP;
 
-/** How many curves a tooltip names in a chart, so that it is no higher than the room beside, above or below the curve.
- * @param {number} wide @param {number} high of the chart, inside of its axes */
-export const mostIn = (wide, high) =>
-  Math.max(1, Math.min(MOST, Math.floor(((wide < NARROW ? high / 2 - GAP : high) - 62) / 18)));
+/** How many curves a tooltip names, so that it is no higher than its chart. @param {number} high of the chart */
+export const mostIn = (high) => Math.max(1, Math.min(MOST, Math.floor((high - 62) / 18)));
 
 /**
- * Where a tooltip of w × h pixels goes, on the screen: right of the crosshair, else left of it, else above the curve,
- * else below it; always inside of the axes.
+ * Where a tooltip of w × h pixels goes, on the screen: right of the crosshair, else left of it. If both sides
+ * are too narrow for it, above or below the curve. It covers no axis.
  * @param {{ left: number, top: number, right: number, bottom: number }} area inside of the axes, on the screen
  * @param {number} w @param {number} h @param {number} px @param {number} py of the nearest curve, on the screen
  * @returns {{ x: number, y: number }}

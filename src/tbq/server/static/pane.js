@@ -1,7 +1,7 @@
 // The left side: filter, group, top N and columns above the table of runs.
 
 import { html, useSignal } from "./ui.js";
-import { filter, group, band, top, columns, solo, baseline, differing, wide } from "./state.js";
+import { group, band, top, columns, solo, baseline, differing, wide } from "./state.js";
 import {
   runs,
   listed,
@@ -24,6 +24,7 @@ import {
   isReport,
 } from "./runs.js";
 import { groupedBy, written } from "./grouping.js";
+import { FilterField } from "./filterfield.js";
 import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, save } from "./menu.js";
 import { count, counted } from "./format.js";
@@ -38,16 +39,7 @@ export function Pane({ children }) {
   const every = all.length > 0 && shown.value.length === all.length && !solo.value;
   return html`<${wide.value ? "main" : "aside"} class="pane" aria-label="Runs">
     <div class="pane-tools">
-      <label class=${`field ${filterError.value ? "wrong" : ""}`}>
-        <${Icon} name="search" />
-        <span class="sr">Filter runs</span>
-        <input
-          id="filter" type="search" spellcheck="false" autocomplete="off"
-          placeholder=${isReport ? "Filter: lr=0.1, */seed=?" : 'Filter: lr=0.1, */seed=?, "val/loss" < 0.3'}
-          value=${filter.value} aria-invalid=${Boolean(error)} aria-describedby="filter-error"
-          onInput=${(/** @type {any} */ e) => (filter.value = e.target.value)}
-        />
-      </label>
+      <${FilterField} />
       <div id="filter-error" class="field-error" role="status">
         ${error}
         ${!error && filterNote.value && html`<span class="dim">${filterNote.value}</span>`}

@@ -1,8 +1,8 @@
 // The values under the crosshair, of at most eight runs; exact once the server has answered.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
-import { beside, hover, fixed, readings, exact, mostIn, roomFor } from "./hover.js";
-import { axis, smooth } from "./state.js";
+import { beside, hover, fixed, readings, exact, mostIn, roomAt } from "./hover.js";
+import { axis, full, smooth } from "./state.js";
 import { baseRun, isBase } from "./runs.js";
 import { report } from "./api.js";
 import { nearest } from "./chart/series.js";
@@ -11,7 +11,7 @@ import { colour } from "./plot.js";
 import { Sample } from "./legend.js";
 import { count, delta, duration, far, numberTo, time } from "./format.js";
 
-const TIGHT = 560; // width of a chart whose tooltip has the values alone
+const TIGHT = 360; // pixels beside the crosshair; a tooltip in fewer has only the values
 
 /** @typedef {import("./hover.js").Point} Point */
 /** @typedef {import("./hover.js").Reading} Reading */
@@ -40,15 +40,22 @@ function drawn(each, point) {
   return (point.smoothed === undefined ? point.value : point.smoothed) ?? NaN;
 }
 
-/** @param {{ chart: any, tag: string }} props */
-export function Tooltip({ chart, tag }) {
-  const at = hover.value?.tag === tag ? hover.value : fixed.value?.tag === tag && !hover.value ? fixed.value : null;
+/** @param {{ chart: any, tag: string, big: boolean }} props */
+export function Tooltip({ chart, tag, big }) {
+  const under = !big && full.value !== ""; // below the chart that fills the screen
+  const at = under
+    ? null
+    : hover.value?.tag === tag
+      ? hover.value
+      : fixed.value?.tag === tag && !hover.value
+        ? fixed.value
+        : null;
   const [found, setFound] = useState(
     /** @type {{ asked: string, values: Map<string, Map<number, Point>> } | null} */ (null),
   );
   const l = chart.layout;
-  const [wide, high] = l ? [l.right - l.left, l.bottom - l.top] : [0, 0];
-  const list = at && chart.curves && l ? readings({ series: chart.series() }, l, at.x, at.py, mostIn(wide, high)) : [];
+  const most = l ? mostIn(l.bottom - l.top) : 0;
+  const list = at && chart.curves && l ? readings({ series: chart.series() }, l, at.x, at.py, most) : [];
   const bases = /** @type {Map<string, import("./types.js").Series>} */ (chart.bases());
   /** @type {Map<string, number[]>} */
   const ids = new Map(); // by tag
@@ -113,9 +120,12 @@ export function Tooltip({ chart, tag }) {
     };
     // Long names are cut, so that there is room beside the crosshair.
     node.style.setProperty("--name", "220px");
-    const over = node.offsetWidth - roomFor(area.right - area.left);
     const name = node.querySelector(".tooltip-name");
-    if (over > 0 && name) node.style.setProperty("--name", `${Math.max(name.clientWidth - over, 24)}px`);
+    for (let turn = 0; turn < 3 && name; turn++) {
+      const over = node.offsetWidth - roomAt(area, left + at.px);
+      if (over <= 0) break;
+      node.style.setProperty("--name", `${Math.max(Math.floor(name.clientWidth - over), 24)}px`);
+    }
     const { offsetWidth: w, offsetHeight: h } = node;
     const { x, y } = beside(area, w, h, left + at.px, top + (best?.y ?? at.py));
     node.style.left = `${x}px`;
@@ -141,7 +151,8 @@ export function Tooltip({ chart, tag }) {
   };
   const compared = rows.some(({ each }) => bases.has(each.series.tag));
   const raw = by > 0 && rows.some(({ each }) => each.series.group === null);
-  return html`<div class=${`tooltip ${wide < TIGHT ? "tight" : ""}`} ref=${box} role="status">
+  const tight = roomAt(l, at.px) < TIGHT;
+  return html`<div class=${`tooltip ${tight ? "tight" : ""}`} ref=${box} role="status">
     <div class="tooltip-head">${head}</div>
     <table>
       ${
@@ -172,7 +183,7 @@ export function Tooltip({ chart, tag }) {
           return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
             <td><${Sample} colour=${colour(series)} dash=${chart.dash(series)} /></td>
             <td class="tooltip-name">${chart.label(series)}</td>
-            <td class="num">${point && !raw ? point.text : text(value, each.y)}</td>
+            <td class="num">${point && !raw && !(tight && compared) ? point.text : text(value, each.y)}</td>
             ${compared && html`<td class="delta">${isBase(series) ? "baseline" : delta(value, baseOf(each))}</td>`}
             ${
               raw
@@ -186,7 +197,7 @@ export function Tooltip({ chart, tag }) {
     </table>
     ${
       more > 0 &&
-      list.length >= mostIn(wide, high) &&
+      list.length >= most &&
       html`<div class="tooltip-more">nearest ${list.length} of ${count(chart.series().length)}</div>`
     }
   </div>`;

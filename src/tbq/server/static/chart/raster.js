@@ -96,8 +96,9 @@ function span(r, column, high, low, one, two, alpha) {
  * @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels
  * @param {import("./scale.js").Scale} scaleY @param {Colour} colour
  * @param {number} half half the line's width, in pixels @param {number[]} dash columns that are drawn and left out
+ * @param {number} phase of the dashes: equal ones would be stripes
  */
-export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, half, dash) {
+export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, half, dash, phase = 0) {
   // A linear scale is inlined here: calling a function per value takes a fifth of the time.
   const toY = toPixels(scaleY);
   const slopeY = (scaleY.to - scaleY.from) / (scaleY.high - scaleY.low);
@@ -106,7 +107,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, ha
   const [one, two] = pairs(colour);
   const period = dash.reduce((sum, each) => sum + each, 0);
   const put = (/** @type {number} */ c, /** @type {number} */ high, /** @type {number} */ low) => {
-    if (c < 0 || c >= r.width || (period && isGap(dash, c % period))) return;
+    if (c < 0 || c >= r.width || (period && isGap(dash, (c + phase) % period))) return;
     span(r, c, high, low, one, two, 1);
   };
   let beforeX = NaN;
