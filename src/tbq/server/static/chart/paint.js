@@ -216,16 +216,9 @@ function rastered(context, p, l) {
     return pixels;
   };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
-  for (const each of p.series) {
-    line(
-      r,
-      each,
-      pixelsOf(each),
-      scaleY,
-      rgb(p.colour(each)),
-      half,
-      (p.dash?.(each) ?? []).map((part) => part * ratio),
-    );
+  for (const [i, each] of p.series.entries()) {
+    const dash = (p.dash?.(each) ?? []).map((part) => part * ratio);
+    line(r, each, pixelsOf(each), scaleY, rgb(p.colour(each)), half, dash, 7 * i);
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, rgb(p.colour(each)), 0.18);
     else if (p.smoothed && each.rawMin && each.rawMax)
       area(r, each.x, each.rawMin, each.rawMax, toX, toY, rgb(p.colour(each)), 0.3);
