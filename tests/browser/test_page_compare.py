@@ -23,7 +23,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in range(12):
         with tbq.SummaryWriter(path / f"lr{run % 3}_s{run // 3}") as writer:
             for step in range(40):
-                far = 10.0**step if run == 11 and step > 20 else 0.0
+                far = 10.0 ** (step - 20) if run == 11 and step > 20 else 0.0
                 writer.add_scalar("train/loss", 1 / (step + 1) + run / 100 + far, step)
                 writer.add_scalar("val/loss", 2 / (step + 1) + run / 100 + far, step)
             writer.add_scalar(HOSTILE, run, 0)
@@ -151,14 +151,14 @@ def test_tooltips_cover_no_axis(page: str, tabs: Any, width: int, full: bool) ->
         tip = tab.page.locator(".tooltip")
         tip.wait_for()
         assert tip.count() == 1
-        l = tab.page.evaluate(
+        axes = tab.page.evaluate(
             "(n) => { const { left, bottom } = tbq.charts.get(n).layout; return { left, bottom } }", name
         )
         tab.until(
-            lambda tip=tip, l=l: (
+            lambda tip=tip, axes=axes: (
                 (at := tip.bounding_box())
-                and at["x"] >= box["x"] + l["left"] - 0.5
-                and at["y"] + at["height"] <= box["y"] + l["bottom"] + 0.5
+                and at["x"] >= box["x"] + axes["left"] - 0.5
+                and at["y"] + at["height"] <= box["y"] + axes["bottom"] + 0.5
                 and at["x"] + at["width"] <= width
             )
         )
@@ -172,7 +172,7 @@ def test_a_group_says_that_a_member_diverged(page: str, tab: Tab) -> None:
     assert sum("diverged" in text for text in texts.all_inner_texts()) == 1
     row = tab.page.locator(".row.group").first
     tab.until(lambda: row.get_by_role("img", name="1 run diverged").count() >= 1)
-    assert "e38" in row.inner_text() and "," not in row.inner_text().replace("lr=", "")
+    assert "2.5e18" in row.inner_text()
 
 
 def test_no_curve_of_many_hides_the_others(tmp_path: Path, tab: Tab) -> None:
