@@ -15,7 +15,7 @@ from tbq.roles import better
 from tbq.server.answers.groups import BANDS, grouped, lines
 from tbq.server.answers.packed_curves import pack
 from tbq.server.answers.points import AXES, axis, having, placed, smooth_values, weight
-from tbq.server.answers.usual import usual
+from tbq.server.answers.usual import far_outside, usual
 from tbq.server.http.encoding import Answer, frame
 from tbq.table.pixels import Columns, columns_of, grid
 
@@ -195,6 +195,9 @@ def _of_groups(
     bands = {} if band == "none" else {"lower": np.array(lower), "upper": np.array(upper)}
     curves = Made(low, high, _stacked(columns, asked.width), None, [])
     limits = usual(behind.columns, asked.log_y, better(asked.tag))
+    far = {run for run, out in zip(members, far_outside(behind.columns, limits), strict=True) if out}
+    for each, runs in zip(series, of_group.values(), strict=True):
+        each["diverged"] = sum(run in far - odd for run in runs)
     return _frame(asked, curves, bands, version=version, series=series, band=band, usual=limits)
 
 

@@ -30,6 +30,19 @@ def usual(columns: Columns, log: bool, better: Better | None) -> dict[str, list[
     return {name: list(each) for name, each in ranges.items() if each is not None}
 
 
+def far_outside(columns: Columns, limits: dict[str, list[float]]) -> list[bool]:
+    """Whether each curve ends farther from the range than the range is high: its run diverged."""
+    if not columns.last.size or not limits:
+        return [False] * len(columns.last)
+    low, high = limits.get("linear") or limits["log"]
+    known = ~np.isnan(columns.last)
+    ends = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
+    last = columns.last[np.arange(len(ends)), ends]
+    # Halves, because the height of the range may be infinite.
+    far: list[bool] = (np.abs(last / 2 - (low / 4 + high / 4)) > 1.5 * (high / 2 - low / 2)).tolist()
+    return far
+
+
 def _usual(columns: Columns, log: bool, better: Better | None) -> tuple[float, float] | None:
     every = len(columns.min) // _COMPARED + 1
     found = usual_range(_curves(columns, every, log), log, better)
