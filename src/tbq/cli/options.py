@@ -125,7 +125,7 @@ def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
         if isinstance(path, list) and wrong.path in path[1:] and not Path(wrong.path).exists():
             known = {name for param in click.get_current_context().command.params for name in param.opts}
             meant = [f"for a {name[2:]}: {name} {wrong.path}" for name in ("--tag", "--run") if name in known]
-            wrong.hint = "; ".join(meant + [wrong.hint] * bool(wrong.hint))
+            wrong.hint = "; ".join(meant + ([wrong.hint] if wrong.hint else []))
         raise
 
 
