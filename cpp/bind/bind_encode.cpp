@@ -246,8 +246,13 @@ void bind_encode(nb::module_& m) {
       },
       nb::arg("path"), nb::arg("finished"), nb::arg("failed"), nb::arg("wall_time"),
       "At the exit of the process, appends an event with these fields to a file, by the exit status.");
-  m.def("write_exit_marks", &write_exit_marks, nb::arg("status"), nb::call_guard<nb::gil_scoped_release>(),
-        "Appends these events now, because the process will not call exit().");
+  m.def(
+      "write_exit_marks",
+      [](int status) {
+        const Unlocked release;
+        write_exit_marks(status);
+      },
+      nb::arg("status"), "Appends these events now, because the process will not call exit().");
   m.def(
       "whole_records",
       [](nb::bytes records, size_t size) {

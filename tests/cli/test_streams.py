@@ -143,7 +143,7 @@ def test_a_full_disk_leaves_nothing_that_looks_finished(tbq: Run, tmp_path: Path
     ("args", "says"),
     [
         (["lss", "runs"], "tbq: no command 'lss'. Did you mean 'ls'?\n  see: tbq --help\n"),
-        (["ls"], "tbq: missing argument 'LOGDIR...'\n  see: tbq ls --help\n"),
+        (["ls"], "tbq: missing argument 'LOGDIR...'\n  want: tbq ls LOGDIR...\n  see: tbq ls --help\n"),
         (
             ["export", "runs", "--every", "0"],
             "tbq: invalid value for '--every': 0 is not in the range x>=1\n",

@@ -35,10 +35,11 @@ print(json.dumps({"rows": rows, "calls": calls}))
 """
 
 _ENDS = """
-import os, signal, sys, tbq
+import os, signal, sys, time, tbq
 
 def progress(*_):
     os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)  # the signal ends the process
 
 tbq.rewrite(*sys.argv[1:], progress=progress)
 """

@@ -77,7 +77,7 @@ def test_summary_joins_and_leaves_out(tmp_path: Path) -> None:
     assert (rows["c"]["hparam.lr"], rows["c"]["hparam.deep"]) == ("auto", True)
     assert rows["a"]["hparam.status"] == "success"
     assert [row["run"] for row in log.summary(require=["loss"]).to_arrow().to_pylist()] == ["a", "b"]
-    assert log.summary(tag="acc", media=False).columns[:2] == ["run", "acc"]
+    assert log.summary(tag="acc", media=False).columns[:3] == ["run", "state", "acc"]
     with pytest.raises(tbq.TbqError, match="closest: loss"):
         log.summary(require=["los"])
     with pytest.raises(tbq.TbqError, match="want one of min, max"):
