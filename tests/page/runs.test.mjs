@@ -145,8 +145,17 @@ test("one word that a name has is about names; the server is not asked", () => {
 
 // Whatever a condition looks like, the page does not judge it.
 const CONDITIONS = [
-  "hparam.bn = true", "not hparam.bn", "hparam.bn", "hparam.lr = .1", 'isnan("x")', "lower(run) = 'odd'",
-  "duration = 9", "hparam.lr is distinct from 0.1", "-hparam.lr<-.15", "run ~ 'o.*'", "true -- a remark",
+  "hparam.bn = true",
+  "not hparam.bn",
+  "hparam.bn",
+  "hparam.lr = .1",
+  'isnan("x")',
+  "lower(run) = 'odd'",
+  "duration = 9",
+  "hparam.lr is distinct from 0.1",
+  "-hparam.lr<-.15",
+  "run ~ 'o.*'",
+  "true -- a remark",
 ];
 
 test("a condition is the server's; its parser decides whether it is one", async () => {
