@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +106,7 @@ def test_lightning(tmp_path):
 def test_lightning_without_tensorboard(tmp_path):
     program = """
 import sys
+import types
 class Hidden:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("tensorboard", "tensorboardX"):
@@ -287,6 +290,7 @@ def test_keras(tmp_path, backend):
 
 SCRIPT = """
 import sys
+import types
 from torch.utils.tensorboard import SummaryWriter
 import tensorboardX
 from tensorboard.summary import Writer
@@ -375,6 +379,40 @@ def test_unpatch_restores_what_was_imported_before_and_in_between(early, again):
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=200
     )
     assert result.returncode == 0, result.stderr
+
+
+def test_patch_names_what_it_does_not_replace(monkeypatch):
+    import tensorboardX
+
+    class Own(tensorboardX.SummaryWriter):
+        pass
+
+    def make(kind=tensorboardX.SummaryWriter):
+        return kind
+
+    class Factory:
+        def __init__(self):
+            self.kind = tensorboardX.SummaryWriter
+
+    factory = Factory()
+    monkeypatch.setitem(sys.modules, "keras.src.callbacks.tensorboard", types.ModuleType("tensorboard"))
+    try:
+        with pytest.warns(
+            tbq.errors.TbqWarning, match=r"does not replace .*Call tbq.patch\(\) before"
+        ) as caught:
+            tbq.patch()
+        (said,) = (str(each.message) for each in caught)
+        for place in (
+            rf"the subclass \S+{Own.__name__}",
+            rf"a default argument of \S+{make.__name__}",
+            rf"an attribute of \S+{Factory.__name__}",
+            r"keras\.callbacks\.TensorBoard \(use tbq\.integrations\.keras",
+        ):
+            assert re.search(place, said), said
+        # It is true of them, too.
+        assert not any(issubclass(each, tbq.SummaryWriter) for each in (Own, make(), factory.kind))
+    finally:
+        tbq.unpatch()
 
 
 def test_images_of_the_writer_of_tensorboard(tmp_path):

@@ -120,7 +120,8 @@ def test_lightning(tmp_path):
 
 
 def test_keras(tmp_path):
-    finish([start("keras_runs.py", [str(tmp_path)])])
+    (errors,) = finish([start("keras_runs.py", [str(tmp_path)])])
+    assert said(errors) == []
     for program in tmp_path.iterdir():
         ours, theirs = (
             {
@@ -203,7 +204,8 @@ def test_watching_with_lightning(tmp_path):
 
 
 def test_transformers(tmp_path):
-    finish([start("transformers_runs.py", [str(tmp_path)])])
+    (errors,) = finish([start("transformers_runs.py", [str(tmp_path)])])
+    assert said(errors) == []
     for timed in ("runtime", "samples_per_second", "steps_per_second"):
         assert any(timed in tag for _, tag in rows(tmp_path / "ours", "keep"))
     ours, theirs = (

@@ -143,15 +143,46 @@ test("one word that a name has is about names; the server is not asked", () => {
   assert.equal(runs.listed.value.length, 4);
 });
 
+// Whatever a condition looks like, the page does not judge it.
+const CONDITIONS = [
+  "hparam.bn = true",
+  "not hparam.bn",
+  "hparam.bn",
+  "hparam.lr = .1",
+  'isnan("x")',
+  "lower(run) = 'odd'",
+  "duration = 9",
+  "hparam.lr is distinct from 0.1",
+  "-hparam.lr<-.15",
+  "run ~ 'o.*'",
+  "true -- a remark",
+];
+
 test("a condition is the server's; its parser decides whether it is one", async () => {
   answers.filter = () => ({ ids: [1, 3], unknown: 0 });
   state.filter.value = "duration > 50";
   await until(() => runs.listed.value.length === 2);
   assert.deepEqual(runs.shown.value, [1, 3]);
+  answers.filter = () => ({ ids: [0], unknown: 0 });
+  runs.version.value++; // new values, perhaps of another server, though the runs are the same
+  await until(() => runs.listed.value.length === 1);
+  assert.deepEqual(runs.shown.value, [0]);
   answers.filter = () => ({ ids: [], unknown: 3 });
   state.filter.value = "duration > 500";
   await until(() => runs.listed.value.length === 0);
   assert.match(runs.filterNote.value, /true for none of 4 runs; 3 of them have no value for it\./);
+  answers.filter = () => ({ ids: [2], unknown: 0 });
+  for (const text of CONDITIONS) {
+    state.filter.value = "";
+    assert.equal(runs.listed.value.length, 4);
+    state.filter.value = text;
+    await until(() => runs.listed.value.length === 1);
+    assert.deepEqual([runs.shown.value, runs.filterError.value, runs.filterNote.value], [[2], "", ""], text);
+  }
+  answers.filter = () => ({ ids: null, word: false, error: "no column x", hint: "see y", closest: [] });
+  state.filter.value = "x = 1";
+  await until(() => runs.listed.value.length === 0);
+  assert.match(runs.filterError.value, /matches none of 4 runs. As a condition: no column x – see y/);
   answers.filter = () => ({ ids: null, word: true, closest: ["other"] });
   state.filter.value = "othre";
   await until(() => runs.filterNote.value.includes("Closest"));

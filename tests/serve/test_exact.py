@@ -8,11 +8,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from served import Asked, strict
+from served import Asked, strict, unframed
 
 import tbq
 from tbq.server.http.encoding import frame, to_json
 from tbq.server.report.embedded import written
+from tbq.server.sql.queries import run_query
+from tbq.server.sql.worker_pool import Job
+from tbq.write import wire
 
 FAR = 2**60 + 1
 VALUES = {
@@ -42,6 +45,8 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
             writer.add_tensor("whole", np.array([2**60 + 3, -5]), step)
             writer.add_histogram("weights", np.arange(5.0), step)
         writer.add_text("long", "x" * 2_000_001, 1)
+        words = wire.string_tensor([b"y" * 1000, b"z" * 1001], [2])
+        writer.add_summary(wire.value("words", wire.TENSOR, words, b""), 1)
     made = Asked(path)
     yield made
     made.log.close()
@@ -109,6 +114,16 @@ def test_the_whole_of_a_long_text(asked: Asked) -> None:
     assert about["cut"] and about["length"] == 2_000_001 and len(about["text"]) == 2_000_000
     given = asked.answer("text", run=run["id"], tag="long/text_summary", whole=1)
     assert given.body == b"x" * 2_000_001 and "attachment" in given.headers["Content-Disposition"]
+
+
+def test_what_is_cut_says_how_long_it_is(asked: Asked) -> None:
+    (run,) = asked.json("runs")["runs"]
+    shown = asked.json("tensor", run=run["id"], tag="words")["corner"]
+    assert shown == ["y" * 1000, "z" * 1000 + " … (1,001 characters)"]
+    query = "select (select list(1) from range(4999)) as short, (select list(1) from range(5000)) as long"
+    _, columns = unframed(run_query(asked.log, query, 10, Job()).body)
+    assert columns["0"] == [f"[{'1,' * 4998}1]"]
+    assert columns["1"] == [f"[{'1,' * 4999}1"[:10_000] + " … (10,001 characters)"]
 
 
 def test_only_a_to_z_have_a_case(asked: Asked) -> None:

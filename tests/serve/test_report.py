@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import gzip
 import hashlib
 import json
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from served import strict, unframed
+from served import Asked, strict, unframed
 
 import tbq
 from tbq.errors import OutputError, SelectionError, UsageError
@@ -190,6 +191,32 @@ def test_a_tag_of_no_group_has_no_curve_and_the_report_is_made(tmp_path: Path) -
             }
     with pytest.raises(SelectionError, match="no run has the hyperparameter"):
         tbq.open(tmp_path / "runs").report(tmp_path / "no.html", by="hparam.nothing")
+
+
+@pytest.mark.parametrize("by", ["hparam.lr", "hparam.lr,hparam.bn", "g*", "re:(g)."])
+def test_runs_of_no_group_are_no_error(tmp_path: Path, by: str) -> None:
+    """Of the runs that a page shows, perhaps none has a group; the groups are there all the same."""
+    for place in range(2):
+        with tbq.SummaryWriter(tmp_path / f"g{place}") as writer:
+            writer.add_scalar("loss", 1.0, 0)
+            writer.add_hparams({"lr": 0.1 * place, "bn": True}, {"score": 1.0}, run_name=".")
+    with tbq.SummaryWriter(tmp_path / "other") as writer:
+        writer.add_scalar("loss", 2.0, 0)
+    asked = Asked(tmp_path)
+    try:
+        every = [each["name"] for each in asked.json("groups", by=by)["groups"]]
+        for runs, want in ((asked.id("other"), []), ("-", []), (asked.id("g1"), every[-1:]), ("*", every)):
+            chosen = {"tag": "loss", "runs": runs}
+            rows = asked.json("configurations", by=by, **chosen)["groups"]
+            assert sorted(row["name"] for row in rows) == want
+            for band in ("std", "none"):
+                header, _ = asked.frame("curves", group=by, band=band, **chosen)
+                assert sorted({each["group"] for each in header["series"]}) == want
+            text = asked.answer("summary.csv", columns='[["loss","last"]]', group=by, runs=runs).body.decode()
+            named = {row["group"] for row in csv.DictReader(text.splitlines()) if row["group"]}
+            assert sorted(named) == want
+    finally:
+        asked.log.close()
 
 
 def test_a_text_that_cannot_be_read_any_more_is_left_out(tmp_path: Path) -> None:

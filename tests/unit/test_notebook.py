@@ -42,6 +42,7 @@ with tbq.progress.reporting(True) as call:
 """,
     "command": """
 import tbq.cli
+sys.stdout.isatty = lambda: True
 try:
     tbq.cli.main(["summary", str(logs)])
 except SystemExit:

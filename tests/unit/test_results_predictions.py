@@ -263,6 +263,25 @@ def test_one_nan_among_binary_predictions_is_an_unknown_output():
         np.testing.assert_equal(columns(predictions(iter(parts))), want)
 
 
+@pytest.mark.parametrize(
+    ("outputs", "labels", "named"),
+    [
+        ([[0.1, 0.9], [np.nan, 0.5], [0.7, 0.3]], [1, 0, 0], "confidence"),
+        ([[np.nan, np.nan], [0.1, 0.9], [0.7, 0.3]], [1, 0, 0], "confidence"),
+        ([[np.nan, np.nan], [3.0, -1.0], [-2.0, 5.0]], [1, 0, 0], "score"),
+        ([[np.nan, np.nan], [3.0, 0.5], [0.5, 5.0]], [[1, 1], [0, 1], [0, 0]], "score"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the outputs are not probabilities")
+def test_unknown_outputs_do_not_decide_what_the_others_are(outputs, labels, named):
+    """Neither in the whole nor as the first of several batches."""
+    want = columns(predictions(outputs, labels=labels))
+    assert list(want)[3] == named
+    for cut in range(1, 3):
+        parts = [(outputs[:cut], labels[:cut]), (outputs[cut:], labels[cut:])]
+        np.testing.assert_equal(columns(predictions(iter(parts))), want)
+
+
 def _outcome(make):
     try:
         return make().to_arrow()

@@ -93,7 +93,7 @@ def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
         return (
             f"{dtype or 'unknown'} tensor, cannot be decoded, {len(rows['data'][0].as_py() or b''):,} bytes"
         )
-    values = np.asarray(array(dtype, shape, rows["data"][0].as_buffer()))  # a single string comes as bytes
+    values = array(dtype, shape, rows["data"][0].as_buffer())
     lines = [f"{dtype} {list(shape)}, {values.size:,} elements, {values.nbytes:,} bytes"]
     if values.size and values.dtype.kind in "fiub" and dtype != "bool":
         wide = values.astype(np.float64)

@@ -78,13 +78,11 @@ def _curves(log: LiveLog, params: Params) -> Answer:
     runs = having(log, asked.tag, params.runs(log))
     by = params.optional("group")
     band = params.choice("band", (("std" if by else "none"), *BANDS))
-    # Of all runs: a group may be valid although none of its runs has this tag.
-    names = grouped(log, log.shown(), by) if by else None
+    names = grouped(log, runs, by) if by else None
     if names is not None:
         runs = [run for run in runs if run in names.of_run]
     if names is not None and band != "none":
         of_group = {name: [run for run in runs if names.of_run[run] == name] for name in names.names}
-        of_group = {name: members for name, members in of_group.items() if members}
         return _of_groups(log, asked, of_group, band, version)
     curves = _of_runs(log, asked, runs)
     with log.lock:

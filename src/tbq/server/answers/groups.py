@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,14 +72,21 @@ def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -
 
 
 def grouping(log: LiveLog, runs: Sequence[str], by: str) -> Grouping:
-    """The groups by hyperparameters (`hparam.lr,hparam.batch_size`), or by a pattern of the name."""
-    names = hparam_names(by)
+    """The groups by hyperparameters (`hparam.lr,hparam.batch_size`), or by a pattern of the name.
+
+    They are those of all runs, as far as these runs belong to them: groups may be valid although none of these has one.
+    """
+    names, every = hparam_names(by), log.shown()
     if names is None:
-        return Grouping.of_names(group_runs(runs, by, foreign=True))
-    with log.lock:
-        known = {run: log.hparams.get(run) for run in runs}
-    hparams = {run: each.values for run, each in known.items() if each}
-    return Grouping.of_values(runs, names, hparams)
+        groups = Grouping.of_names(group_runs(every, by, foreign=True))
+    else:
+        with log.lock:
+            known = {run: log.hparams.get(run) for run in every}
+        hparams = {run: each.values for run, each in known.items() if each}
+        groups = Grouping.of_values(every, names, hparams)
+    of_run = {run: groups.of_run[run] for run in runs if run in groups.of_run}
+    present = set(of_run.values())
+    return replace(groups, of_run=of_run, names=[name for name in groups.names if name in present])
 
 
 def lines(

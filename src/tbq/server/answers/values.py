@@ -11,7 +11,7 @@ from tbq.errors import TbqError
 from tbq.kinds.histograms import Histogram, HistogramTable, shared_edges, solid
 from tbq.kinds.tensors import array, corner
 from tbq.server.answers.media import keys, located, rows_at
-from tbq.server.http.encoding import Answer, frame, json_answer
+from tbq.server.http.encoding import Answer, beginning, frame, json_answer
 from tbq.server.http.params import NotFoundError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def tensor(log: LiveLog, params: Params) -> Answer:
     about["elements"], about["bytes"] = int(values.size), int(values.nbytes)
     if values.dtype == object:
         about["corner"] = [
-            str(bytes(each).decode("utf-8", "replace"))[:1000] for each in values.ravel()[:100]
+            beginning(bytes(each).decode("utf-8", "replace"), 1000) for each in values.ravel()[:100]
         ]
         return json_answer(about)
     integral = values.dtype.kind in "iub"  # their first elements, minimum and maximum are exact

@@ -109,6 +109,15 @@ def is_exact(number: int) -> bool:
     return abs(number) < 2**53
 
 
+def beginning(text: str, most: int) -> str:
+    """A text of at most `most` characters, or the beginning of a longer one, with its length.
+
+    >>> beginning("loss", 4), beginning("losses", 4)
+    ('loss', 'loss … (6 characters)')
+    """
+    return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"
+
+
 def json_answer(value: Any, status: int = 200) -> Answer:
     """A reply in JSON."""
     return Answer(to_json(value), JSON, status)

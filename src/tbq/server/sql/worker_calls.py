@@ -23,7 +23,7 @@ from tbq.query.sql import TABLES, Limits, sql
 from tbq.query.sqltext import words
 from tbq.server.answers.points import csv_text
 from tbq.server.hidden_paths import without_paths
-from tbq.server.http.encoding import frame, is_exact, to_json
+from tbq.server.http.encoding import beginning, frame, is_exact, to_json
 from tbq.server.http.params import TooMuchError
 from tbq.server.sql.watchdog import Interrupter
 from tbq.server.sql.worker_pool import late, too_much
@@ -207,7 +207,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, int):
         return value if is_exact(value) else str(value)
     if isinstance(value, list | dict):
-        return to_json(_spelled(value)).decode()[:10_000]
+        return beginning(to_json(_spelled(value)).decode(), 10_000)
     return str(value)
 
 
