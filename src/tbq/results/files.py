@@ -166,12 +166,9 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
         else:
             from pyarrow import csv
 
-            parse = csv.ParseOptions(delimiter="\t" if ending == ".tsv" else ",", newlines_in_values=True)
-            first = _first_line(path)
-            # If the first line is all numbers, there is no header.
-            bare = csv.ReadOptions(
-                autogenerate_column_names=_all_numbers(first, "\t" if ending == ".tsv" else ",")
-            )
+            separator = "\t" if ending == ".tsv" else ","
+            parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+            bare = csv.ReadOptions(autogenerate_column_names=_lacks_header(path, separator))
             table = csv.read_csv(path, parse_options=parse, read_options=bare)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise SourceError(f"cannot be read: {error}", path=path) from None
@@ -187,13 +184,7 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
     if len(arrays) == 1:
         return np.asarray(arrays[0])
     texts = [
-        name
-        for name, column in zip(table.column_names, table.columns, strict=True)
-        if not (
-            pa.types.is_integer(column.type)
-            or pa.types.is_floating(column.type)
-            or pa.types.is_boolean(column.type)
-        )
+        name for name, array in zip(table.column_names, arrays, strict=True) if array.dtype.kind not in "biuf"
     ]
     if texts:
         raise UsageError(
@@ -204,16 +195,12 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
     return np.column_stack(arrays)
 
 
-def _first_line(path: str) -> str:
+def _lacks_header(path: str, separator: str) -> bool:
+    """Whether the first line is all numbers."""
     with open(path, encoding="utf-8-sig") as file:
-        return file.readline(1 << 20)
-
-
-def _all_numbers(line: str, separator: str) -> bool:
+        line = file.readline(1 << 20).strip()
     try:
-        return bool(line.strip()) and all(
-            float(cell) == float(cell) or True for cell in line.strip().split(separator)
-        )
+        return bool([float(cell) for cell in line.split(separator)])
     except ValueError:
         return False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Unpack
 
 import pyarrow as pa
@@ -86,7 +87,7 @@ def _parquet(batches: Batches, stream: IO[bytes], options: ExportOptions) -> Non
     first = next(batches)
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), **origin(options)})
     with pq.ParquetWriter(stream, schema, compression="zstd", compression_level=1) as writer:
-        for batch in _with(first, batches):
+        for batch in chain([first], batches):
             writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=1 << 20)
 
 
@@ -94,13 +95,8 @@ def _arrow(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
     first = next(batches)
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), **origin(options)})
     with pa.ipc.new_file(stream, schema) as writer:
-        for batch in _with(first, batches):
+        for batch in chain([first], batches):
             writer.write_batch(batch)
-
-
-def _with(first: pa.RecordBatch, rest: Batches) -> Batches:
-    yield first
-    yield from rest
 
 
 _WRITERS: dict[str, Callable[[Batches, IO[bytes], ExportOptions], None]] = {
