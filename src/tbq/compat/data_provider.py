@@ -60,11 +60,8 @@ class DataProvider:
         threads: int | None = None,
         name: str | None = None,
     ) -> None:
-        if (
-            isinstance(reload_interval, bool)
-            or not isinstance(reload_interval, int | float)
-            or not 0 <= reload_interval < 1e6
-        ):
+        number = isinstance(reload_interval, int | float) and not isinstance(reload_interval, bool)
+        if not number or not 0 <= reload_interval < 1e6:
             raise bad("reload_interval", reload_interval, "seconds, 0 or more")
         self._follower = follow(
             logdir, restarts=restarts, interval=0, threads=threads, on_error="ignore", sub_runs="keep"
@@ -76,9 +73,7 @@ class DataProvider:
         self._lock = threading.RLock()
         self._loaded = False
         self._looked = 0.0
-        self._update: Update | None = (
-            None  # that was given and not yet taken in, if something failed meanwhile
-        )
+        self._update: Update | None = None  # the last one, until it is taken in
         self._stale: set[str] = set()
         self._starts: dict[str, float | None] = {}
         self._index: dict[str, dict[str, IndexedSeries]] = {}
