@@ -56,9 +56,12 @@ class Flusher:
             return True
         return self._answered(self._question(file, action), patience)
 
-    def ask_all(self, files: list[EventFile], patience: float) -> None:
-        """Flush several files, as long as there is progress."""
-        if self.start() and not self.is_current_thread():
+    def end_all(self, patience: float) -> None:
+        """Mark the end of all files and flush them, as long as there is progress."""
+        for file in live():
+            file.mark_end()
+        files = unfinished()
+        if files and self.start() and not self.is_current_thread():
             wait = patience
             for file in files:
                 if not file.settle(wait):
@@ -88,10 +91,8 @@ class Flusher:
     def settle(self) -> None:
         """Flush all files, and write each event at once from now on."""
         self.write_through = True
-        for file in live():
-            file.mark_end()
         if self._thread is not None:  # otherwise this process has logged nothing yet
-            self.ask_all(unfinished(), _EXIT_SECONDS)
+            self.end_all(_EXIT_SECONDS)
 
     def start(self) -> bool:
         """Start the thread if it is not running; False if that is impossible."""
@@ -222,13 +223,7 @@ def _settle_this_process(_: object = None) -> None:
     sys.modules["multiprocessing.util"].Finalize(None, flusher.settle, exitpriority=10)
 
 
-def _flush_before_end() -> None:
-    for file in live():
-        file.mark_end()
-    flusher.ask_all(unfinished(), _SIGNAL_SECONDS)
-
-
-termination.before_end(_flush_before_end, first=True)  # data first, cleaning up later
+termination.before_end(lambda: flusher.end_all(_SIGNAL_SECONDS), first=True)  # data first, cleaning up later
 
 
 def _in_child() -> None:

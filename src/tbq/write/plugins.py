@@ -23,9 +23,6 @@ class Plugins(Core):
     _hparams_in_run = True  # whether the first hyperparameters go to the run itself
     _hparam_calls = 0
 
-    def _sub_writer(self, name: str) -> Any:
-        raise NotImplementedError
-
     def add_histogram(
         self,
         tag: str,
@@ -78,7 +75,7 @@ class Plugins(Core):
             raise
 
         def encode(results: Any) -> bytes:
-            return tally.encode(results, number, max_bins, "values")
+            return tally.encode(tally.tally(results), number, max_bins, "values")
 
         arguments = (tag, wire.HISTO, b"", step, wall_time)
         self._attend(self._file.pending.add(EncodedEvent(self._file.buffer.value, value, encode, arguments)))
@@ -210,8 +207,7 @@ class Plugins(Core):
         """
         from tbq.write import graph
 
-        fields = graph.encode_onnx(prototxt)
-        self._attend(self._sink.fields(fields, *self._stamp(None, None)))
+        self._attend(self._sink.fields(graph.encode_onnx(prototxt), *self._stamp(None, None)))
 
     def add_embedding(
         self,

@@ -192,16 +192,19 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         """A writer of the run `name` below this one, with the same settings."""
         if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
             raise bad("run_name", f"got {described(name)}, want the name of a run below {self.log_dir}")
-        return SummaryWriter(
-            Path(self.log_dir, name),
-            max_queue=self.max_queue,
-            flush_secs=self.flush_secs,
-            filename_suffix=self.filename_suffix,
-            on_error=self._on_error,  # type: ignore[arg-type]
-            max_wait=self.max_wait,
-            exact=self._exact,
-            write_to_disk=self._write_to_disk,
-        )
+        return SummaryWriter(Path(self.log_dir, name), **self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        """The arguments of another writer like this one."""
+        return {
+            "max_queue": self.max_queue,
+            "flush_secs": self.flush_secs,
+            "filename_suffix": self.filename_suffix,
+            "on_error": self._on_error,
+            "max_wait": self.max_wait,
+            "exact": self._exact,
+            "write_to_disk": self._write_to_disk,
+        }
 
     def flush(self) -> None:
         """Wait until everything logged so far is in the file.
@@ -287,18 +290,8 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy in another process is a writer of the same run with its own file."""
-        settings = {
-            "log_dir": self.log_dir,
-            "max_queue": self.max_queue,
-            "flush_secs": self.flush_secs,
-            "filename_suffix": self.filename_suffix,
-            "on_error": self._on_error,
-            "max_wait": self.max_wait,
-            "exact": self._exact,
-            "write_to_disk": self._write_to_disk,
-        }
         watched = [watch.ranked for watch in self._watches if watch.model() is not None]
-        return _reopened, (type(self), settings, watched)
+        return _reopened, (type(self), {"log_dir": self.log_dir, **self._settings()}, watched)
 
 
 def _reopened(kind: type[SummaryWriter], settings: dict[str, Any], watched: list[bool]) -> SummaryWriter:
