@@ -31,35 +31,17 @@ Examples:
 
 @click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("logdir")
-@click.argument("run_a")
-@click.argument("run_b")
+@click.argument("a", metavar="RUN_A")
+@click.argument("b", metavar="RUN_B")
 @stat_option("last,min,max", f"Statistics of each scalar: {STATS}.")
 @tag_option
 @steps_option
 @read_options
 @output_options
-def command(
-    logdir: str,
-    run_a: str,
-    run_b: str,
-    stats: str,
-    tag: tuple[str, ...],
-    steps: str | None,
-    reading: dict[str, Any],
-    out: Output,
-) -> None:
+def command(logdir: str, tag: tuple[str, ...], reading: dict[str, Any], out: Output, **options: Any) -> None:
     """Compare two runs: hyperparameters that differ, then statistics of each scalar."""
-
     out.check()
-    table = opened(logdir, reading).compare(
-        run_a,
-        run_b,
-        stats=stats,
-        tag=names(tag),
-        steps=steps,
-        **reading,
-    )
-    out.emit(table, _readable)
+    out.emit(opened(logdir, reading).compare(tag=names(tag), **options, **reading), _readable)
 
 
 def _readable(table: Table) -> list[Table]:

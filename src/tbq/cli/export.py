@@ -10,8 +10,6 @@ import click
 from tbq.cli.options import (
     STATS,
     Command,
-    curve_options,
-    curves,
     logdir_argument,
     opened,
     read_options,
@@ -73,7 +71,21 @@ Examples:
 )
 @click.option("--elements", is_flag=True, help="With --kind tensors, one row per element, with its index.")
 @select_options
-@curve_options
+@click.option(
+    "--smooth",
+    type=click.FloatRange(0, 1),
+    metavar="W",
+    help="Smooth as TensorBoard does with this weight.",
+)
+@click.option("--every", type=click.IntRange(1), metavar="N", help="Every Nth row of each run and tag.")
+@click.option("--max-points", type=click.IntRange(1), metavar="N", help="At most N rows of each run and tag.")
+@click.option(
+    "--method",
+    type=click.Choice(("triangle", "minmax")),
+    default="triangle",
+    show_default=True,
+    help="How --max-points chooses rows: keep the shape, or keep every peak.",
+)
 @read_options
 @timed_output_options
 def command(
@@ -130,12 +142,6 @@ def command(
         raise UsageError(
             "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
         )
-    by_log = (
-        kind == "scalars"
-        and layout == "long"
-        and out.is_file
-        and all(value is None for value in curve_values.values())
-    )
     if kind != "all":  # before the log is opened
         out.check(schema(kind) if layout == "long" and not elements else None)
     log = opened(logdir, reading)
@@ -145,19 +151,28 @@ def command(
             paths = log.write(str(out.path), **out.target, **options)
             say(f"{out.path}: {counted(len(paths), 'file')}")
             return
-        if by_log:
+        unchanged = layout == "long" and all(value is None for value in curve_values.values())
+        if kind == "scalars" and unchanged and out.is_file:
             rows = log.write(str(out.path), kind=kind, **out.target, **options).rows or 0
             _tell_nothing(rows, logdir, log, kind)
             say(f"{out.path}: {counted(rows, 'row')}")
             return
         table = log.tensors(**options).elements() if elements else _read(log, kind, options)
     _tell_nothing(len(table), logdir, log, kind)
-    if kind == "scalars":
-        table = curves(table, smooth, every, max_points, method)
-    laid_out = _laid_out(table, layout, stats, wall_time, asof, steps)
-    out.emit(laid_out)
+    if smooth is not None:  # first, so that the points that remain lie on the smooth curve
+        table = table.smooth(smooth)
+    if every is not None:
+        table = table.every(every)
+    if max_points is not None:
+        table = table.max_points(max_points, method=method)
+    if layout == "wide":
+        table = table.wide(wall_time=wall_time, asof=asof)
+        table = table if asof is None else table.filter(steps=steps)
+    elif layout == "summary":
+        table = table.summary(stats=stats)
+    out.emit(table)
     if out.path is not None and "{run}" in out.path:
-        _tell_absent(log, selection["run"], laid_out, kind)
+        _tell_absent(log, selection["run"], table, kind)
 
 
 def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) -> None:
@@ -195,14 +210,3 @@ def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:
         if kind == "projector":
             options.pop("progress")
     return log.table(kind, **options)
-
-
-def _laid_out(
-    table: Table, layout: str, stats: str, wall_time: bool, asof: str | None, steps: str | None
-) -> Table:
-    if layout == "wide":
-        wide = table.wide(wall_time=wall_time, asof=asof)
-        return wide if asof is None else wide.filter(steps=steps)
-    if layout == "summary":
-        return table.summary(stats=stats)
-    return table

@@ -8,15 +8,12 @@ import click
 
 from tbq.cli.options import (
     Command,
-    live_restarts_option,
+    live_options,
     logdir_argument,
     merge_option,
+    opened,
     select_options,
-    source,
-    source_options,
     strict_option,
-    sub_runs_option,
-    threads_option,
 )
 from tbq.cli.ranking import BY_HELP
 
@@ -47,35 +44,16 @@ Examples:
 @click.option(
     "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."
 )
-@live_restarts_option
 @merge_option
 @strict_option
-@threads_option
-@sub_runs_option
-@source_options
-def command(
-    logdir: tuple[str, ...],
-    path: str,
-    text: Any,
-    selection: dict[str, Any],
-    merge_runs: tuple[str, ...],
-    strict: bool,
-    sub_runs: Any,
-    **options: Any,
-) -> None:
+@live_options
+def command(logdir: tuple[str, ...], path: str, text: Any, selection: dict[str, Any], **options: Any) -> None:
     """Write one HTML file with the runs, curves, images, texts and findings of LOGDIR, to send to someone.
 
     It opens without a server and without a network, and prints well.
     """
-    import tbq
     from tbq.cli.emit import say
 
-    written = tbq.open(source(logdir), merge_runs=merge_runs or None, sub_runs=sub_runs).report(
-        path,
-        text=text.read() if text is not None else "",
-        progress=True,
-        on_error="raise" if strict else "warn",
-        **selection,
-        **options,
-    )
-    say(written)
+    log = opened(logdir, options)
+    words = "" if text is None else text.read()
+    say(log.report(path, text=words, progress=True, **selection, **options))

@@ -9,12 +9,11 @@ import click
 from tbq.cli.options import (
     Command,
     interval_option,
-    live_restarts_option,
+    live_options,
     logdir_argument,
     select_options,
-    source_options,
-    sub_runs_option,
-    threads_option,
+    source,
+    stalled_option,
 )
 
 _EXAMPLES = """\b
@@ -56,22 +55,9 @@ Examples:
 )  # fmt: skip
 @select_options
 @interval_option("0.25, or 30 for a URL")
-@click.option(
-    "--stalled-after", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    help="Call a run stalled after this time without new data.  [default: 120, or 20 times its usual pause]",
-)  # fmt: skip
-@live_restarts_option
-@threads_option
-@sub_runs_option
-@source_options
-def command(
-    logdir: tuple[str, ...],
-    selection: dict[str, Any],
-    open_page: bool,
-    interval: float | None,
-    allow_host: tuple[str, ...],
-    **options: Any,
-) -> None:
+@stalled_option
+@live_options
+def command(logdir: tuple[str, ...], selection: dict[str, Any], open_page: bool, **options: Any) -> None:
     """Show LOGDIR in the browser: runs, curves, media, hyperparameters, SQL, health; live, with every point.
 
     Prints the address of the page and serves it until Ctrl-C. Waits for LOGDIR to appear. Needs
@@ -86,13 +72,5 @@ def command(
             tell(remark)
         show(address)
 
-    tbq.serve(
-        logdir if len(logdir) > 1 else logdir[0],
-        **selection,
-        open=open_page,
-        interval=interval,
-        allow_host=allow_host,
-        on_start=started,
-        **options,
-    )
+    tbq.serve(source(logdir), **selection, open=open_page, on_start=started, **options)
     leave(0)

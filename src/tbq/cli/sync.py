@@ -13,6 +13,7 @@ from tbq.cli.options import (
     source,
     source_options,
     sub_runs_option,
+    tag_option,
     threads_option,
 )
 from tbq.schema import SERIES
@@ -31,9 +32,7 @@ Examples:
 @click.option(
     "--run", multiple=True, metavar="NAME", help="Only this run: a name, a glob or re:EXPR. May be repeated."
 )
-@click.option(
-    "--tag", multiple=True, metavar="NAME", help="Only this tag: a name, a glob or re:EXPR. May be repeated."
-)
+@tag_option
 @click.option(
     "--kind",
     multiple=True,
@@ -74,12 +73,7 @@ def command(
     kind: tuple[str, ...],
     watch: bool,
     interval: float | None,
-    keep_gone: bool,
-    compact: bool | None,
-    retention: float,
-    engine: Any,
-    threads: int | None,
-    sub_runs: str,
+    **options: Any,
 ) -> None:
     """Keep a lake up to date: one Delta table per kind below LAKE, with the rows of every run of LOGDIR.
 
@@ -98,11 +92,7 @@ def command(
         raise UsageError("want LOGDIR and LAKE", hint="tbq sync runs lake")
     pause = 30.0 if interval is None else interval
     *logdirs, lake = paths
-    options: dict[str, Any] = {
-        "run": names(run), "tag": names(tag), "kinds": list(dict.fromkeys(kind)) or None, "keep_gone": keep_gone,
-        "compact": compact, "retention": retention, "engine": engine, "threads": threads,
-        "sub_runs": sub_runs,
-    }  # fmt: skip
+    options |= {"run": names(run), "tag": names(tag), "kinds": list(dict.fromkeys(kind)) or None}
     first = True
     if watch:
         keep_little()
