@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Unpack
 
+import numpy as np
+
 from tbq.arguments import bad
 from tbq.compat.provider.classes import errors, provider
 from tbq.compat.provider.index import BLOB_SEQUENCE, SCALAR, TENSOR, IndexedSeries, index_run
@@ -355,8 +357,6 @@ class DataProvider:
     def _points(self, run: str, series: IndexedSeries) -> Points:
         if series.listed.kind == "scalars":
             return self._listing.points(self._sources.get(run, run), series.source)
-        import numpy as np  # scalars of an unknown plugin
-
         values = self._values_of(run, series)
         rows = list(tensors(values, series, values.places(series.source)))
         steps = np.array([step for step, _, _ in rows], np.int64)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tbq.errors import OutputError, missing, warn
 from tbq.export.cells import cell_rows
 from tbq.export.rows import json_text
@@ -17,8 +19,6 @@ from tbq.scratch import temporary
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pyarrow as pa
 
     from tbq.export.options import ExportOptions
 
@@ -99,8 +99,6 @@ def _write_to(sheet: Any, path: Path) -> None:
 
 
 def _check_fits(name: str, table: pa.Table) -> None:
-    import pyarrow as pa
-
     if table.num_rows >= MAX_ROWS or table.num_columns > MAX_COLUMNS:
         raise OutputError(
             f"{name} has {table.num_rows:,} rows and {table.num_columns:,} columns; "

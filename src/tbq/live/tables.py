@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from tbq.arguments import bad, choice, choices
 from tbq.decode.reader import Reader, table_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq._core import LiveUpdate, Result
     from tbq.decode.options import OnError
     from tbq.select import Selection
@@ -88,8 +88,6 @@ class FollowedTables:
     @staticmethod
     def retracted(core: LiveUpdate, rows: bool) -> pa.Table:
         """The rows that no longer count, with the same label types as other tables."""
-        import pyarrow as pa
-
         table = table_of(core.retracted())
         if not rows:
             table = table.slice(0, 0)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.kinds.hparams import HPARAM
@@ -235,7 +237,6 @@ def _matching(runs: Sequence[str], expression: str, foreign: bool) -> dict[str, 
 
 def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]:
     """The groups by Arrow's RE2: no lookaround and no back-references, but always quick."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     names = pa.array(list(runs), pa.string())

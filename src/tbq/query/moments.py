@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 BANDS = ("none", "std", "sem", "ci95", "minmax")
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(NamedTuple):
     """The count, mean, standard deviation, minimum and maximum of the values at each step."""
 
     step: Ints
@@ -42,14 +40,7 @@ class Moments:
 
     def taken(self, order: Ints) -> Moments:
         """The same steps in another order."""
-        return Moments(
-            self.step[order],
-            self.count[order],
-            self.mean[order],
-            self.std[order],
-            self.smallest[order],
-            self.greatest[order],
-        )
+        return Moments(*(column[order] for column in self))
 
     def ends(self, band: str) -> tuple[Floats, Floats]:
         """The lower and the upper end of a band; for a single value, a band around the mean has no width."""

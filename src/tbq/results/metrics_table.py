@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.export.target import output, unwritable
 
@@ -265,8 +267,6 @@ def _text(value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        import numpy as np
-
         with np.errstate(over="ignore"):
             narrow = np.float32(value)
         return str(narrow) if float(narrow) == value else repr(value)

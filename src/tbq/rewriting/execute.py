@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from tbq import decode as _decode
 from tbq.decode import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError, warn
@@ -157,8 +159,6 @@ class _Execution:
         unpacked: Unpacked,
         progress: Call | None,
     ) -> None:
-        import pyarrow as pa
-
         self.survey, self.runs, self.options, self.rules = survey, runs, options, rules
         self.reports = reports
         self.paths = [

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tbq.errors import UsageError, warn
 from tbq.select import MAX_STEP, MIN_STEP
 from tbq.source import Run
@@ -14,8 +16,6 @@ from tbq.source.merge import joined_run, merged_names
 from tbq.text import shell_word, system_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq._core import Result, Rules
     from tbq.rewriting.options import RewriteOptions
 
@@ -65,8 +65,6 @@ def _check_run_name(name: str) -> None:
 
 def folds(runs: Sequence[Run], survey: Result) -> tuple[dict[str, str], list[str]]:
     """The sub-runs of `add_hparams` with the run above each; and notes on those that stay separate."""
-    import pyarrow as pa
-
     from tbq.kinds.hparam_runs import sub_runs
 
     names = [run.name for run in runs]
@@ -83,8 +81,6 @@ def folds(runs: Sequence[Run], survey: Result) -> tuple[dict[str, str], list[str
 
 def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
     """The series of a survey as columns."""
-    import pyarrow as pa
-
     table: pa.Table = pa.table(survey.series([run.name for run in runs]))
     wanted = ("run", "tag", "kind", "count", "min_step", "max_step")
     return {name: table[name].to_pylist() for name in wanted}

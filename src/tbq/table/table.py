@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+import pyarrow as pa
+
 from tbq.arguments import StrPath, bad, choice, keywords, whole
 from tbq.errors import UsageError, missing
 from tbq.select import Names, Selection, closest
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import polars as pl
-    import pyarrow as pa
     import pyarrow.compute as pc
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -411,8 +412,6 @@ class Table:
 
     def _labelled(self, categories: bool) -> pa.Table:
         """The table for another library: labels as dictionaries, or as plain strings."""
-        import pyarrow as pa
-
         if categories:
             return self._arrow.unify_dictionaries()
         fields = [

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, make_dataclass
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 
 @functools.cache
 def provider() -> Any:
@@ -77,8 +79,6 @@ class TensorDatum:
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
-        import numpy as np
-
         if not isinstance(other, TensorDatum) or (self.step, self.wall_time) != (other.step, other.wall_time):
             return False
         return bool(np.array_equal(self.numpy, other.numpy))

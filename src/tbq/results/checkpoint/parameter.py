@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tbq.errors import SourceError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.generic]
@@ -112,8 +113,6 @@ def slabs(shape: Sequence[int], size: int) -> Iterator[tuple[slice | int, ...]]:
     >>> list(slabs((2, 3), 2))
     [(0, slice(0, 2, None)), (0, slice(2, 3, None)), (1, slice(0, 2, None)), (1, slice(2, 3, None))]
     """
-    import numpy as np
-
     if math.prod(shape) == 0:
         return
     if not shape:
