@@ -47,8 +47,8 @@ def command(outputs: str, classes: str | None, out: Output, **options: Any) -> N
     """
     import tbq
 
-    classes = _classes(classes)
-    tbq.results.write_predictions(outputs, out.path or "-", classes=classes, **out.file_target, **options)
+    names = _classes(classes)
+    tbq.results.write_predictions(outputs, out.path or "-", classes=names, **out.file_target, **options)
 
 
 def _classes(text: str | None) -> list[str] | None:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from tbq._core import float_text
+from tbq.columns.codes import values_of
 from tbq.columns.times import is_wall_time
 from tbq.export.options import ExportOptions
 from tbq.export.rows import iso, json_text
@@ -33,8 +34,6 @@ def is_numeric(kind: pa.DataType) -> bool:
 
 
 def _texts(column: pa.Array, name: str, options: ExportOptions) -> list[str | None]:
-    from tbq.columns.codes import values_of
-
     if pa.types.is_timestamp(column.type):
         column = iso(column)
     narrow = not is_wall_time(name)

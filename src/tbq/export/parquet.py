@@ -162,11 +162,7 @@ class Stretches:
         if not columns or not len(table):
             return cls(table, np.zeros(1, np.int64), [])
         coded = {name: codes_of(table.column(name)) for name in columns}
-        fresh = np.ones(len(table), bool)
-        fresh[1:] = False
-        for codes, _ in coded.values():
-            fresh[1:] |= codes[1:] != codes[:-1]
-        starts = np.flatnonzero(fresh)
+        starts = _changes([codes for codes, _ in coded.values()])
         keys = [StretchColumn(name, codes[starts], names) for name, (codes, names) in coded.items()]
         if sort:
             ranks = [order_of(key.names)[key.codes] for key in keys if key.column in by]
@@ -223,12 +219,17 @@ def _joined(
     starts: NDArray[np.int64], keys: list[StretchColumn]
 ) -> tuple[NDArray[np.int64], list[StretchColumn]]:
     """Join neighbouring stretches with the same labels."""
-    fresh = np.ones(len(starts), bool)
-    fresh[1:] = False
-    for key in keys:
-        fresh[1:] |= key.codes[1:] != key.codes[:-1]
-    first = np.flatnonzero(fresh)
+    first = _changes([key.codes for key in keys])
     return starts[first], [key.at(first) for key in keys]
+
+
+def _changes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """The rows in which one of the columns differs from the row before, and the first row."""
+    fresh = np.zeros(len(columns[0]), bool)
+    fresh[0] = True
+    for codes in columns:
+        fresh[1:] |= codes[1:] != codes[:-1]
+    return np.flatnonzero(fresh)
 
 
 def _own_names(

@@ -16,6 +16,7 @@ from tbq.kinds.hparams import HPARAM
 from tbq.numbers import number
 from tbq.query.re2 import as_re2
 from tbq.select import Selection, closest
+from tbq.summary.per_run import hyperparameters
 from tbq.text import natural, some
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ class Grouping:
             raise UsageError(
                 f"by: {wanted[0]} needs hyperparameters, which a table lacks", hint="use log.plot(...)"
             )
-        from tbq.summary.per_run import hyperparameters
-
         return cls.of_values(runs, names, hyperparameters(reader, runs))
 
     @classmethod

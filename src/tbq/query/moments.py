@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 BANDS = ("none", "std", "sem", "ci95", "minmax")
 
 
-class Moments(NamedTuple):
+@dataclass(frozen=True)
+class Moments:
     """The count, mean, standard deviation, minimum and maximum of the values at each step."""
 
     step: Ints
@@ -40,7 +42,7 @@ class Moments(NamedTuple):
 
     def taken(self, order: Ints) -> Moments:
         """The same steps in another order."""
-        return Moments(*(column[order] for column in self))
+        return Moments(**{name: column[order] for name, column in vars(self).items()})
 
     def ends(self, band: str) -> tuple[Floats, Floats]:
         """The lower and the upper end of a band; for a single value, a band around the mean has no width."""

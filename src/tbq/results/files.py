@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tbq.errors import SourceError, UsageError
+from tbq.export import format_of
 from tbq.limits import Limit, Size
+from tbq.results.checkpoint import of_file
+from tbq.results.predictions import predictions
+from tbq.results.rows import Rows
+from tbq.results.scores import PairCounts
 from tbq.source.urls import refuse_remote
 from tbq.text import shell_word
 
@@ -111,8 +116,6 @@ def _by_rows(
 
 
 def _tensor_blocks(path: str, key: str | None, limit: Limit) -> Iterator[tuple[int, Array]]:
-    from tbq.results.checkpoint import of_file
-
     with ExitStack() as stack:
         arrays = {parameter.name: parameter for parameter in of_file(path, stack, limit)}
         if key is None and len(arrays) != 1:
@@ -236,12 +239,8 @@ def write_predictions(
     >>> print(target.read_text().splitlines()[2])
     1,0,1,0.8,0.2,0.8
     """
-    from tbq.export import format_of
     from tbq.export.target import check_free
     from tbq.plot.files import check as check_picture
-    from tbq.results.predictions import predictions
-    from tbq.results.rows import Rows
-    from tbq.results.scores import PairCounts
 
     force = options.get("force", False)
     targets = [(path, options.get("format"))] + [

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
+from tbq.results.rows import Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,8 +131,6 @@ def scores(predictions: Table | Rows) -> Table:
 
 
 def _tally(predictions: Table | Rows) -> PairCounts:
-    from tbq.results.rows import Rows
-
     tally = PairCounts()
     for batch in (
         predictions.batches() if isinstance(predictions, Rows) else predictions.to_arrow().to_batches()

@@ -56,29 +56,12 @@ def _chosen(batches: Batches, options: ExportOptions) -> Batches:
         yield batch.select(names)
 
 
-def _csv(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
-    from tbq.export.csv import SEPARATORS
-    from tbq.export.rows import csv_rows, refuse_bytes
-    from tbq.export.rows import write_rows as write_text
+def _text(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
+    from tbq.export.stream import RowStream
 
-    writer = None
+    rows = RowStream(stream, options)
     for batch in batches:
-        if writer is None:
-            refuse_bytes(batch.schema, options.format)
-            separator = SEPARATORS[options.format]
-            writer = csv_rows(batch.schema.names, separator, options)
-            stream.write(separator.join(writer.quoted(name) for name in batch.schema.names).encode() + b"\n")
-        write_text(pa.Table.from_batches([batch]), stream, writer, options)
-
-
-def _jsonl(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
-    from tbq.export.rows import json_rows, refuse_bytes
-    from tbq.export.rows import write_rows as write_text
-
-    for batch in batches:
-        refuse_bytes(batch.schema, options.format)
-        writer = json_rows(batch.schema.names, "", "}\n", options)
-        write_text(pa.Table.from_batches([batch]), stream, writer, options)
+        rows.write(pa.Table.from_batches([batch]))
 
 
 def _parquet(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
@@ -100,9 +83,9 @@ def _arrow(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
 
 
 _WRITERS: dict[str, Callable[[Batches, IO[bytes], ExportOptions], None]] = {
-    "csv": _csv,
-    "tsv": _csv,
-    "jsonl": _jsonl,
+    "csv": _text,
+    "tsv": _text,
+    "jsonl": _text,
     "parquet": _parquet,
     "arrow": _arrow,
 }

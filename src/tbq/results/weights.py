@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
@@ -102,7 +102,8 @@ def weight_elements(
         with _chosen(model, layer, max_unpacked) as chosen:
             elements.write_parquet(chosen, stream)
 
-    writers = {"csv": partial(lines, ","), "tsv": partial(lines, "\t"), "parquet": parquet}
+    writers: dict[str, Callable[[IO[bytes]], object]] = {"parquet": parquet}
+    writers |= {"csv": partial(lines, ","), "tsv": partial(lines, "\t")}
     return Rows("elements", batches, writers)
 
 

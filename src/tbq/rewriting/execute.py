@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from tbq import _core
 from tbq import decode as _decode
 from tbq.decode import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError, warn
@@ -221,8 +222,6 @@ class _Execution:
         )
 
     def _call(self, index: int, place: Path | None, tick: Callable[[int], object] | None) -> RewriteReport:
-        from tbq import _core
-
         options = self.options
         return _core.rewrite_run(
             self.survey,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tbq import _core
 from tbq.errors import UsageError, warn
 from tbq.select import MAX_STEP, MIN_STEP
 from tbq.source import Run
@@ -88,8 +89,6 @@ def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
 
 def make_rules(survey: Result, runs: Sequence[Run], options: RewriteOptions) -> tuple[Rules, set[str]]:
     """What happens to each series, and the runs with nothing left."""
-    from tbq import _core
-
     table = series_table(survey, runs)
     tags = sorted(set(table["tag"]))
     options.rename.require(tags)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 import pyarrow as pa
 
 from tbq.arguments import StrPath, bad, choice, keywords, whole
+from tbq.columns.codes import names_in, values_of
 from tbq.errors import UsageError, missing
 from tbq.select import Names, Selection, closest
 
@@ -118,8 +119,6 @@ class Table:
         Row(step=1, value=0.5)
         """
         from collections import namedtuple
-
-        from tbq.columns.codes import values_of
 
         row = namedtuple("Row", self._arrow.column_names, rename=True)  # type: ignore[misc]
         for batch in self._arrow.to_batches(max_chunksize=1 << 14):
@@ -429,8 +428,6 @@ class Table:
         return self._arrow
 
     def _order(self, tag: Names) -> list[str] | None:
-        from tbq.columns.codes import names_in
-
         if tag is None:
             return self._tags
         selection = Selection.of(tag)

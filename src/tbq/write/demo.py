@@ -14,6 +14,7 @@ import numpy as np
 
 from tbq.errors import OutputError, TbqWarning
 from tbq.export.target import is_empty, make_folder, output_folder
+from tbq.write import image, wire
 from tbq.write.writer import SummaryWriter
 
 _START = 1_767_607_200.0  # 2026-01-05 10:00 UTC: all times in the demo are fixed
@@ -145,8 +146,6 @@ def _hparams(writer: _Recorder, rate: float, seed: int) -> None:
 
 def _media(writer: _Recorder) -> None:
     """Log every kind that is not a scalar."""
-    from tbq.write import image
-
     noise = random.Random(2)
     with writer.step(0, writer.at(0)):
         writer.add_custom_scalars({"losses": {"loss": ["Multiline", ["train/loss", "val/loss"]]}})
@@ -176,8 +175,6 @@ def _picture(step: int) -> Any:
 
 def _graph() -> bytes:
     """A GraphDef: a dense layer and its loss."""
-    from tbq.write import wire
-
     nodes = {
         "x": ("Placeholder", []),
         "dense/kernel": ("Const", []),

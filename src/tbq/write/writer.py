@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from tbq.arguments import choice, described
 from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
 from tbq.text import counted
-from tbq.write import existing, options
+from tbq.write import existing, histogram, options
 from tbq.write.arguments import as_step, bad
 from tbq.write.file import EventFile, failure_of_caller, logger
 from tbq.write.flusher import live
@@ -175,8 +175,6 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         >>> len(writer.default_bins)
         1549
         """
-        from tbq.write import histogram
-
         edges: list[float] = histogram.default_edges().tolist()
         return edges
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq.arrays import dtype_name, raw, widen
 from tbq.errors import SourceError
 
 if TYPE_CHECKING:
@@ -94,7 +95,6 @@ class Parameter:
 
 def array_parameter(name: str, array: Any) -> Parameter:
     """A parameter from an array or tensor of any framework, converted when it is read."""
-    from tbq.arrays import dtype_name, raw, widen
     from tbq.results.dtypes import unreadable
 
     dtype = dtype_name(array)
