@@ -29,13 +29,13 @@ _DRAWN = """(tag) => {
     return c && server && server.loaded && !server.left && c.curves && c.layout && !c.stale && !c.flying && !c.frame
         && c.version === server.version && c.curves.series.length === 1000;
 }"""
-#: The share of the chart's pixels that are not background: curves cover much of it.
+#: The share of the chart's pixels that differ from its corner: curves cover much of it.
 _COVERED = """(tag) => {
     const { base, layout } = tbq.charts.get(tag);
     const { left, top, right, bottom } = layout;
     const { data } = base.getContext('2d').getImageData(left, top, right - left, bottom - top);
     let coloured = 0;
-    for (let i = 0; i < data.length; i += 4) if (Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 30) coloured++;
+    for (let i = 0; i < data.length; i += 4) if (Math.max(...[0, 1, 2].map((k) => Math.abs(data[i + k] - data[k]))) > 60) coloured++;
     return coloured / (data.length / 4);
 }"""
 

@@ -1,5 +1,7 @@
 // Binds decode(paths, runs, …) and its Result to Python.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -10,6 +12,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -180,6 +183,29 @@ void bind_decode(nb::module_& m) {
       .def_prop_ro("file_version", [](const FileReport& self) { return valid_utf8(self.file_version); })
       .def_ro("faults", &FileReport::faults);
 
+  nb::class_<RunEnds>(m, "RunEnds", "What the files of a run say about its end.")
+      .def(
+          "__init__",
+          [](RunEnds* self, std::optional<bool> failed, double marked_at, double logged_until) {
+            TimeSpan times;
+            times.add(logged_until);
+            new (self) RunEnds({failed.has_value(), failed.value_or(false), marked_at}, times);
+          },
+          "failed"_a.none(), "marked_at"_a, "logged_until"_a,
+          nb::sig("def __init__(self, failed: bool | None, marked_at: float, logged_until: float) -> None"))
+      .def_prop_ro(
+          "end", [](const RunEnds& self) { return run_end_name(self.end()); },
+          "`finished` or `failed`; empty if there is no mark, or something was logged after it.")
+      .def_prop_ro(
+          "failed",
+          [](const RunEnds& self) { return self.mark().known ? nb::cast(self.mark().failed) : nb::none(); },
+          nb::sig("def failed(self, /) -> bool | None"), "What the last mark says; None if there is none.")
+      .def_prop_ro("marked_at", [](const RunEnds& self) { return self.mark().wall_time; })
+      .def_prop_ro(
+          "logged_until", [](const RunEnds& self) { return self.times().known ? self.times().end : 0.0; },
+          "The last wall time in the run's own files; 0 if there is none.")
+      .def("merge", &RunEnds::merge, "later"_a, "Adds what was read later.");
+
   nb::class_<Result>(m, "Result", "Decoded files.")
       .def_ro("files", &Result::files)
       .def_prop_ro("file_count", [](const Result& self) { return self.files.size(); })
@@ -216,14 +242,10 @@ void bind_decode(nb::module_& m) {
           [](const Result& self) {
             std::map<uint32_t, RunEnds> ends;
             for (const FileReport& file : self.files) ends[file.run].add(file);
-            nb::dict of_runs;
-            for (const auto& [run, of_run] : ends) {
-              if (of_run.end() != RunEnd::none) of_runs[nb::int_(run)] = run_end_name(of_run.end());
-            }
-            return of_runs;
+            return ends;
           },
-          nb::sig("def run_ends(self) -> dict[int, str]"),
-          "How runs ended, by the marks of their writers: `finished` or `failed`.")
+          nb::sig("def run_ends(self) -> dict[int, RunEnds]"),
+          "How runs ended, by the marks of their writers.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_named(kind)); },

@@ -15,6 +15,7 @@
 #include "event/dtype.hpp"
 #include "record/framing.hpp"
 #include "write/event_buffer.hpp"
+#include "write/exit_marks.hpp"
 #include "write/histogram.hpp"
 #include "write/last_step.hpp"
 
@@ -236,6 +237,17 @@ void bind_encode(nb::module_& m) {
         return nb::bytes(record.data(), record.size());
       },
       nb::arg("payload"), "One TFRecord.");
+  m.def("can_mark_at_exit", &can_mark_at_exit, "Whether the system tells the exit status to the process.");
+  m.def(
+      "mark_at_exit",
+      [](nb::bytes path, nb::bytes finished, nb::bytes failed, double wall_time) {
+        const auto text = [](const nb::bytes& bytes) { return std::string(bytes.c_str(), bytes.size()); };
+        mark_at_exit({text(path), text(finished), text(failed), wall_time});
+      },
+      nb::arg("path"), nb::arg("finished"), nb::arg("failed"), nb::arg("wall_time"),
+      "At the exit of the process, appends an event with these fields to a file, by the exit status.");
+  m.def("write_exit_marks", &write_exit_marks, nb::arg("status"), nb::call_guard<nb::gil_scoped_release>(),
+        "Appends these events now, because the process will not call exit().");
   m.def(
       "whole_records",
       [](nb::bytes records, size_t size) {

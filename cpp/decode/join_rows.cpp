@@ -1,5 +1,6 @@
 // Decides which rows of a series stay, and lays them out: all rows, or those that a follower has not seen.
 #include <algorithm>
+#include <cmath>
 
 #include "decode/join.hpp"
 
@@ -38,6 +39,23 @@ std::vector<Place> place_segments(const Sources& sources, const RunSessions& ses
     return std::pair(a.ref.session, a.part) < std::pair(b.ref.session, b.part);
   });
   return places;
+}
+
+// Seconds per value in the last session; 0 if that is not known. Without the values' times, the session's are
+// an upper bound.
+double pause_of(const std::vector<Place>& places, const RunSessions& sessions, bool has_times) {
+  const uint32_t last = places.back().ref.session;
+  Span seen;
+  for (const Place& place : places) {
+    if (place.ref.session == last) seen.merge(place.ref.segment->seen);
+  }
+  double seconds = seen.last_wall - seen.first_wall;
+  if (!has_times) {
+    const TimeSpan& times = sessions.ordered[last].times;
+    seconds = times.known ? times.end - times.start() : 0;
+  }
+  const uint64_t values = seen.steps.count;
+  return values > 1 && seconds > 0 && std::isfinite(seconds) ? seconds / static_cast<double>(values - 1) : 0;
 }
 
 // Whether each row's step is larger than that of the row before it, as in a run without restarts.
@@ -177,7 +195,10 @@ void Joiner::add_scalars(SeriesReport& report, std::vector<Source>& sources, con
   const std::vector<Place> places = place_segments(sources, sessions);
   if (options_.session_tables)
     report_segments(series.size(), session_base_, places, sessions, segment_reports);
-  if (!places.empty()) report.last_value = places.back().ref.segment->last_value;
+  if (!places.empty()) {
+    report.last_value = places.back().ref.segment->last_value;
+    report.pause = pause_of(places, sessions, has(options_.columns, ScalarColumn::wall_time));
+  }
   if (options_.count && !counted(report)) return;  // its rows are not stored
   const auto row_of = [&](const Place& place, uint64_t row) {
     return sources[place.source].scalars->row(row);

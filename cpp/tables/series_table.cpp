@@ -13,7 +13,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
   BytesBuilder tag("U"), kind("U"), plugin("U"), dtype("U"), display_name("U"), description("U");
   FixedBuilder<int64_t> count, rows, dropped, dropped_first, dropped_last, rounded, refused;
   FixedBuilder<int64_t> first_step, last_step, min_step, max_step;
-  FixedBuilder<double> first_wall, last_wall, last_value;
+  FixedBuilder<double> first_wall, last_wall, last_value, pause;
   BoolBuilder selected;
   const auto as_int64 = [](uint64_t value) { return static_cast<int64_t>(value); };
   const auto text = [](BytesBuilder& column, std::string_view value) {
@@ -47,6 +47,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
     first_wall.append(report.seen.first_wall);
     last_wall.append(report.seen.last_wall);
     last_value.append(report.last_value);
+    pause.append(report.pause);
   }
   Batch batch;
   batch.length = static_cast<int64_t>(result.series.size());
@@ -73,6 +74,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
   batch.columns.push_back(rounded.finish("rounded"));
   batch.columns.push_back(refused.finish("refused"));
   batch.columns.push_back(last_value.finish("last_value"));
+  batch.columns.push_back(pause.finish("pause"));
   export_batch(std::move(batch), out);
 }
 

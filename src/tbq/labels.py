@@ -14,7 +14,7 @@ from tbq.text import GAP
 
 # One part of a name: `key=value`, whose key may contain `_`, or a word, with the number after it (`lr_0.1`, `run 3`);
 # separators are / , ; _ and spaces.
-_PART = re.compile(r"[^/,; =]+=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?")
+_PART = re.compile(r"[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?")
 
 
 def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], int] = len) -> list[str]:

@@ -25,6 +25,7 @@ from tbq.select import Selection
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 
+    from tbq.decode.sub_runs import SubRunsAs
     from tbq.logdir import LogDir
     from tbq.select import Names
     from tbq.source import Run
@@ -45,13 +46,14 @@ def read(
     columns: Sequence[str] | None = None,
     storage: Storage | None = None,
     parallelism: int = -1,
+    sub_runs: SubRunsAs = "fold",
     **selected: Unpack[Selected],
 ) -> Any:
     """A table of a log directory or a lake as a `ray.data.Dataset`. Starts Ray if there is no cluster.
 
     `tag`, `run`, `steps` and `restarts` are as in `log.scalars`; tbq decodes only what they select. Each read task gets
     about the same number of bytes, and no run is split. Workers must see the same paths. If Ray's own `select_columns`
-    and `filter(expr=…)` follow directly, they also reduce what is decoded.
+    and `filter(expr=…)` follow directly, they also reduce what is decoded. `sub_runs` is that of `tbq.open`.
 
     >>> tbq.ray.read("runs", tag="val/loss").count()  # doctest: +SKIP
     80
@@ -61,7 +63,7 @@ def read(
     names = schema(table).names
     for column in columns or ():
         choice("columns", column, names)
-    log = open_log(path, storage=storage)
+    log = open_log(path, storage=storage, sub_runs=sub_runs)
     chosen = log._reader.choose(selected.pop("run", None))
     if not chosen:
         raise UsageError("no run was selected", hint="omit run=")

@@ -82,7 +82,10 @@ def leave(code: int) -> NoReturn:
     A thread that returns from DuckDB or another library during Python's shutdown may abort the process; a thread
     that returns from the core pauses (cpp/bind/gil.hpp).
     """
+    from tbq import _core
+
     atexit._run_exitfuncs()
+    _core.write_exit_marks(code)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

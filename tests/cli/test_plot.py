@@ -5,12 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from started import tbq as run
 
 import tbq
+from tbq.cli.app import app
+from tbq.plot.options import PlotOptions
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +38,32 @@ def test_options_reach_the_picture(runs: Path, tmp_path: Path) -> None:
     )
     done = run("plot", runs, *options.split(), "-o", target)
     assert done.returncode == 0 and done.stderr == "" and target.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("words", "log"),
+    [
+        ("--log-y runs", {"lr", "val/loss"}),
+        ("runs --log-y", {"lr", "val/loss"}),
+        ("--log-y --legend none runs", {"lr", "val/loss"}),
+        ("runs --log-y val/loss", {"val/loss"}),
+        ("--log-y val/loss runs", {"val/loss"}),
+        ("--log-y=val/loss runs", {"val/loss"}),
+        ("runs --log-y lr", {"lr"}),  # a file of this name exists
+        ("runs --log-y lr --log-y val/loss", {"lr", "val/loss"}),
+        ("runs", set()),
+    ],
+)
+def test_a_log_axis_for_all_tags_or_for_some(runs: Path, words: str, log: set[str], monkeypatch: Any) -> None:
+    """The word after --log-y is a tag, unless the command would have no log directory then."""
+    monkeypatch.chdir(runs.parent)
+    Path("lr").touch()
+    passed: dict[str, Any] = {}
+    monkeypatch.setattr(tbq.LogDir, "plot_text", lambda _self, **options: passed.update(options) or "")
+    done = CliRunner().invoke(app, ["plot", *words.split(), "--tag", "lr", "--tag", "val/loss"])
+    assert done.exit_code == 0, done.output
+    options = PlotOptions.of({"log_y": passed["log_y"]})
+    assert {tag for tag in ("lr", "val/loss") if options.of_tag(tag).log_y} == log
 
 
 @pytest.mark.parametrize(

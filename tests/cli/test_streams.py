@@ -51,6 +51,39 @@ def test_stdout_that_is_full_is_told(logdir: Path, command: str) -> None:
     assert "cannot be written: no space left on device" in done.stderr
 
 
+@POSIX
+@pytest.mark.parametrize("command", ["--help", "-V", "help", "ls --help", "help ls", "ls", "doctor", "tags"])
+def test_a_reader_that_leaves_is_not_an_error(logdir: Path, command: str) -> None:
+    where = "" if "h" in command or "V" in command else '"$1"'
+    done = shell(f"{{ tbq {command} {where}; echo $? >&2; }} | true", logdir)
+    assert done.stderr.splitlines()[-1:] == ["0"]
+
+
+@FULL
+def test_a_full_stdout_is_not_called_a_file(logdir: Path) -> None:
+    said = shell('tbq export "$1" >/dev/full', logdir).stderr
+    assert "stdout: cannot be written" in said and "incomplete" in said and "no partial file" not in said
+
+
+@pytest.mark.parametrize("module", ["click", "tbq.cli.app", "tbq.cli.emit", "tbq.cli.ls", "pyarrow"])
+def test_ctrl_c_while_tbq_imports_is_one_line(logdir: Path, module: str) -> None:
+    """An import hook raises KeyboardInterrupt: that is what Ctrl-C at this moment does."""
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from tbq.cli import main\n"
+        "main(['ls', sys.argv[1]])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, logdir], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "tbq: interrupted")
+
+
 def test_dash_is_stdout_as_csv_or_as_asked(tbq: Run, logdir: Path) -> None:
     assert tbq("ls", logdir, "-o", "-").stdout.startswith("run,files,")
     assert tbq("ls", logdir, "-o", "-", "--format", "json").stdout.startswith("[")

@@ -240,6 +240,10 @@ def test_a_terminal_without_utf8_gets_ascii(runs: Path) -> None:
     plotted = Terminal("plot", runs, "--tag", "val/loss", LC_ALL="C")
     plotted.until(lambda text: "val/loss" in text and "lr=0.1/seed=0" in text)
     assert plotted.end() == 0 and plotted.raw.isascii()
+    for words, shown in ((["ls", runs], "o 8 finished, ~ 1 diverged"), (["reduce", "--help"], "mean + ci95")):
+        listed = Terminal(*words, LC_ALL="C", columns=120)  # click.echo would write UTF-8
+        listed.until(lambda text, shown=shown: shown in text)  # type: ignore[misc]
+        assert listed.end() in (0, 1) and listed.raw.isascii()
 
 
 def test_a_filter_stays_visible_and_is_of_its_kind(runs: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch_sweep
 from torch.utils.tensorboard import SummaryWriter as TorchWriter
 
 import tbq
@@ -178,3 +179,8 @@ def test_an_exception_is_a_crash(tmp_path: Path) -> None:
     writer.add_scalar("loss", 1.0, 0)
     writer.close()
     assert [row["state"] for row in tbq.open(tmp_path).table("runs").to_dicts()] == ["crashed", "finished"]
+
+
+def test_the_decision_from_the_files_of_torch(tmp_path: Path) -> None:
+    torch_sweep.write(tmp_path / "runs", TorchWriter)
+    torch_sweep.check_decision(tmp_path / "runs")

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { address, decode, ranges } from "../../src/tbq/server/static/api.js";
 import { scale, ticks, toPixels, toValue } from "../../src/tbq/server/static/chart/scale.js";
-import { beside } from "../../src/tbq/server/static/hover.js";
 import { extent, leaving, nearest, within } from "../../src/tbq/server/static/chart/series.js";
 import { difference } from "../../src/tbq/server/static/diff.js";
 import { ascending, stepOf, stepsOf } from "../../src/tbq/server/static/steps.js";
@@ -119,16 +118,6 @@ test("curves that leave a range are found with their first place outside and the
   );
   assert.equal(leaving([above], [0, 0.5], [0, 3], false).length, 0);
   assert.equal(leaving([below], [0, 2], [0.1, 3], true).length, 0);
-});
-
-test("a tooltip is beside the crosshair and covers no axis of its chart", () => {
-  const area = { left: 100, top: 50, right: 500, bottom: 250 };
-  assert.deepEqual(beside(area, 100, 80, 200, 150, 1000), { x: 214, y: 110 });
-  assert.deepEqual(beside(area, 100, 80, 450, 240, 1000), { x: 336, y: 166 });
-  assert.deepEqual(beside(area, 300, 80, 300, 150, 1000), { x: 314, y: 110 });
-  const { x, y } = beside(area, 300, 80, 300, 200, 510);
-  assert.ok(x >= 100 && x + 300 <= 510 && y + 80 <= 200 - 14);
-  assert.ok(beside(area, 100, 230, 200, 150, 1000).y + 230 < area.bottom);
 });
 
 test("the nearest column has a point", () => {

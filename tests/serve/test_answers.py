@@ -267,6 +267,20 @@ def test_one_diverged_run_is_not_in_the_usual_range(tmp_path: Path) -> None:
     assert made.frame("curves", tag="loss", runs="-")[0]["usual"] == {}
 
 
+def test_the_range_of_a_score_covers_its_best_run(tmp_path: Path) -> None:
+    for run in range(4):
+        with tbq.SummaryWriter(tmp_path / f"lr={run % 2}" / f"s{run}") as writer:
+            for step in range(40):
+                value = 0.1 + step / 50 if run == 3 else 0.1
+                writer.add_scalar("accuracy", value, step)
+                writer.add_scalar("loss", value, step)
+    made = Asked(tmp_path)
+    for group in ({}, {"group": "re:(lr=.)/.*", "band": "std"}):
+        high = {tag: made.frame("curves", tag=tag, width=100, **group)[0]["usual"]["linear"][1]
+                for tag in ("accuracy", "loss")}  # fmt: skip
+        assert high["accuracy"] > 0.8 and high["loss"] < 0.2, (group, high)
+
+
 def test_the_band_of_medians_is_that_of_reduce(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     for run in range(5):

@@ -83,7 +83,7 @@ def test_hyperparameters_are_listed_from_the_best_on(log: tbq.LogDir) -> None:
         numbers = [float(line.split()[0]) for line in best]
         assert numbers == sorted(numbers, reverse=True)
     few = log.plot_text("val/loss", kind="scatter", height=6).split("\n")
-    assert few[-1] == "… and 4 more runs" and len(few) == 5
+    assert few[-1] == "… and 3 more runs" and len(few) == 5
 
 
 def test_a_waveform_is_where_the_sound_is(tmp_path: Path) -> None:

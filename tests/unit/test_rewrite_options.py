@@ -8,6 +8,7 @@ from typing import Any
 
 import broken
 import protolog as pl
+import protos
 import pytest
 from protolog import T0, header, scalar, scalars, write
 from rewritten import events, new, records, steps
@@ -286,17 +287,21 @@ def test_flatten_hparams(tmp_path: Path) -> None:
     broken.hparams(tmp_path / "runs/exp1/1700000050.5", T0 + 55)
     pl.healthy(tmp_path / "runs/exp2")
     for trial in range(2):
-        broken.hparams(tmp_path / f"runs/exp2/{T0 + trial}", T0 + trial)
+        broken.hparams(tmp_path / f"runs/exp2/{T0 + trial}", T0 + trial)  # the same, as a resumed program has
+    pl.healthy(tmp_path / "runs/exp3")
+    for trial in range(2):
+        protos.write(tmp_path / "runs", *protos.add_hparams({"lr": float(trial)}), run=f"exp3/{trial}")
     report = tbq.rewrite(tmp_path / "runs", tmp_path / "new", flatten_hparams=True)
     assert tbq.open(tmp_path / "new", sub_runs="keep").runs == [
         "exp1",
         "exp2",
-        f"exp2/{T0}",
-        f"exp2/{T0 + 1}",
+        "exp3",
+        "exp3/0",
+        "exp3/1",
     ]
     tags = {value.tag for event in events(new(tmp_path / "new", "exp1")) for value in event.summary.value}
     assert {"loss", "_hparams_/session_start_info", "hparam/accuracy"} <= tags
-    assert "run exp2 has 2 add_hparams sub-runs" in str(report)
+    assert "run exp3 has 2 add_hparams sub-runs" in str(report)
 
 
 def test_kinds_of_one_tag_are_told_apart(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from protos import add_hparams, hparams_value, session_end, session_start, strin
 from tensorboard.compat.proto.summary_pb2 import Summary
 
 import tbq
-from tbq.kinds.hparam_runs import sub_runs
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -90,7 +89,7 @@ def test_a_statistic_that_is_asked_for_twice_comes_once(tmp_path: Path, stats: A
     log = tbq.open(tmp_path)
     want = ["run", "loss", *(["loss.min"] if "min" in stats else [])]
     assert log.scalars().summary(stats=stats).columns == want
-    assert log.summary(stats=stats).columns == want
+    assert log.summary(stats=stats).columns == ["run", "state", *want[1:]]
 
 
 def test_hparams_called_like_columns_of_the_wide_layout(tmp_path: Path) -> None:
@@ -113,8 +112,8 @@ def test_a_tag_of_any_kind_comes_under_its_own_name(tmp_path: Path) -> None:
     for media in (True, False):
         with pytest.warns(tbq.TbqWarning, match="no tag matches 'nowhere'"):
             found = log.summary(tag=["experiment_name", "loss", "pic", "nowhere"], media=media)
-        assert found.columns == ["run", "loss", "nowhere", "experiment_name", "pic"] or set(found.columns) == {
-            "run", "loss", "nowhere", "experiment_name", "experiment_name/text_summary", "pic",
+        assert found.columns == ["run", "state", "loss", "nowhere", "experiment_name", "pic"] or set(found.columns) == {
+            "run", "state", "loss", "nowhere", "experiment_name", "experiment_name/text_summary", "pic",
         }  # fmt: skip
         by_run = {row["run"]: row for row in found.to_arrow().to_pylist()}
         assert by_run["a"]["experiment_name"] == "first" and by_run["a"]["pic"] == PNG
@@ -140,16 +139,18 @@ def test_a_kind_without_one_value_is_refused(tmp_path: Path) -> None:
     log = tbq.open(tmp_path)
     with pytest.raises(tbq.TbqError, match="cannot show tag 'weights' of kind histograms"):
         log.summary(tag=["loss", "weights"])
-    assert log.summary(tag="*").columns == ["run", "loss"]
+    assert log.summary(tag="*").columns == ["run", "state", "loss"]
 
 
 # ---- the sub-runs of add_hparams ----
 
 
 def folds(log: tbq.LogDir) -> dict[str, str]:
-    import pyarrow as pa
+    """What a rewrite folds."""
+    from tbq.rewriting import plan
 
-    return sub_runs(pa.table(log._reader.survey().series(log.runs)), log.runs).folded
+    reader = log._reader
+    return plan.folds(reader.found, reader.unpacked, reader.survey())[0]
 
 
 def test_a_sub_run_is_part_of_its_run_or_a_run(tmp_path: Path) -> None:
@@ -220,10 +221,7 @@ def test_reading_and_rewriting_fold_alike(
     found = folds(kept)
     own = {run for run, kind in made.items() if kind != "trains"}
     # A file can have one set of hyperparameters, so a rewrite keeps a second one apart.
-    above_of = list(log.sub_runs.values())
-    assert found == {
-        sub: above for sub, above in log.sub_runs.items() if above not in own and above_of.count(above) == 1
-    }
+    assert found == {sub: above for sub, above in log.sub_runs.items() if above not in own}
     assert [row["run"] for row in rows(log)] == log.runs
     report = tbq.rewrite(root / "runs", root / "new", flatten_hparams=True)
     assert sorted(run.run for run in report.runs) == [run for run in kept.runs if run not in found]

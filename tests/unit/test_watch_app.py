@@ -140,6 +140,31 @@ def test_zoom_and_pan(app: WatchApp) -> None:
     play(app, script)
 
 
+def test_u_shows_curves_that_leave_the_range(tmp_path: Path) -> None:
+    for run in range(4):
+        with tbq.SummaryWriter(tmp_path / f"r{run}") as writer:
+            for step in range(60):
+                rising = 0.1 + step / 80 if run == 3 else 0.1
+                writer.add_scalar("accuracy", rising, step)
+                writer.add_scalar("loss", 1e6 if run == 3 and step > 30 else 1 / (step + 1), step)
+
+    async def script(app: WatchApp, pilot: Pilot[None]) -> None:
+        def of(tag: str) -> str:
+            return next((plain(pane.lines) for pane in app.query(CardPane) if pane.tag == tag), "")
+
+        await until(pilot, lambda: "1 run leaves" in of("loss"))
+        assert "▲1M" in of("loss") and "u shows all" in of("loss")
+        assert "leaves" not in of("accuracy")  # the best run of a score is not an outlier
+        await pilot.press("u")
+        await until(pilot, lambda: "leaves" not in of("loss"))
+        assert app.model.outliers and "▲" not in of("loss") and "1M" in of("loss")
+        await pilot.press("u")
+        await until(pilot, lambda: "1 run leaves" in of("loss"))
+
+    for app in app_of(tmp_path):
+        play(app, script, size=(140, 34))
+
+
 def test_zoom_is_of_all_charts_on_the_screen(app: WatchApp) -> None:
     async def script(app: WatchApp, pilot: Pilot[None]) -> None:
         model = app.model

@@ -53,9 +53,14 @@ def main(args: list[str] | None = None) -> NoReturn:
             pass  # the pipe is closed (`| head`) or the disk is full: `run` meets the same error and reports it
         else:
             sys.exit(0)
-    from tbq.cli.app import run
+    try:
+        from tbq.cli.app import run
 
-    run(arguments)
+        run(arguments)
+    except KeyboardInterrupt:  # here, because Ctrl-C may come while tbq imports
+        if sys.stderr is not None:
+            print("tbq: interrupted", file=sys.stderr)
+        sys.exit(130)
 
 
 def help_text() -> str:

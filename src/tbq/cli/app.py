@@ -17,12 +17,13 @@ from tbq.cli.words import alike, words_of
 
 
 class _Lazy(click.Group):
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _ended_by_the_reader():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: click.Context) -> object:
-        try:
+        with _ended_by_the_reader():
             return super().invoke(ctx)
-        except BrokenPipeError:  # click would exit with 1
-            _forget_stdout()
-            ctx.exit(0)
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -114,9 +115,8 @@ def run(args: list[str]) -> NoReturn:
         except TbqError as failure:
             tell(failure)
             sys.exit(failure.exit_code)
-        except (KeyboardInterrupt, click.Abort):
-            tell("interrupted")
-            sys.exit(130)
+        except click.Abort:  # click's name for Ctrl-C
+            raise KeyboardInterrupt from None
         except BrokenPipeError:
             _forget_stdout()
             sys.exit(0)
@@ -160,6 +160,16 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
         elif mode == "w":
             draw_in_ascii(getattr(sys, name))
+
+
+@contextlib.contextmanager
+def _ended_by_the_reader() -> Iterator[None]:
+    """Exit with 0 if the reader of stdout has gone; click would exit with 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        _forget_stdout()
+        raise click.exceptions.Exit(0) from None
 
 
 def _forget_stdout() -> None:

@@ -130,26 +130,20 @@ def draw_lines(lines: list[str]) -> None:
 
 def show(text: str) -> None:
     """Print text for people on stdout, line by line."""
-    import click
-
-    click.echo(page(text))
+    print(page(text), flush=True)  # not click.echo: that writes UTF-8 to a terminal that shows only ASCII
 
 
 def show_json(value: object) -> None:
     """Print a value as exact JSON on stdout; control characters and what stdout cannot encode become escapes."""
     import json
 
-    import click
-
     unicode = (getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
-    click.echo(escaped(json.dumps(value, indent=1, ensure_ascii=not unicode)))
+    print(escaped(json.dumps(value, indent=1, ensure_ascii=not unicode)), flush=True)
 
 
 def tell(words: object, name: str = "tbq: ") -> None:
     """Print a message on stderr, for people and for scripts that log stderr; it begins with `name`."""
-    import click
-
-    click.echo(f"{name}{paragraph(without_secrets(str(words)))}", err=True)
+    print(f"{name}{paragraph(without_secrets(str(words)))}", file=sys.stderr, flush=True)
 
 
 def say(text: str) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from tbq.cli.emit import Output
+from tbq.cli.emit import Output, show
 from tbq.columns.times import Time
 from tbq.decode.options import RESTARTS
+from tbq.errors import SourceError
 from tbq.export.options import JsonNan
 
 if TYPE_CHECKING:
@@ -29,6 +31,13 @@ TIMES = get_args(Time)
 class Command(click.Command):
     """A command whose help lists what it is about first, and rarely needed options in a section of their own."""
 
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """`--help`, printed as the other texts are."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _show_help
+        return option
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options in two sections."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": [], RARE: []}
@@ -40,6 +49,12 @@ class Command(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _show_help(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        show(ctx.get_help())
+        ctx.exit()
 
 
 class _Rare(click.Option):
@@ -90,7 +105,14 @@ def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
     import tbq
 
     path = logdir if isinstance(logdir, str) else source(logdir)
-    return tbq.open(path, merge_runs=reading.pop("merge_runs") or None, sub_runs=reading.pop("sub_runs"))
+    try:
+        return tbq.open(path, merge_runs=reading.pop("merge_runs") or None, sub_runs=reading.pop("sub_runs"))
+    except SourceError as wrong:
+        if isinstance(path, list) and wrong.path in path[1:] and not Path(wrong.path).exists():
+            known = {name for param in click.get_current_context().command.params for name in param.opts}
+            meant = [f"for a {name[2:]}: {name} {wrong.path}" for name in ("--tag", "--run") if name in known]
+            wrong.hint = "; ".join(meant + ([wrong.hint] if wrong.hint else []))
+        raise
 
 
 def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:

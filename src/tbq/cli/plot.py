@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,10 +26,13 @@ class _Plot(Command):
     """The command, with an optional value of --log-y."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """In `tbq plot --log-y runs`, the word after the option is the log directory if it exists."""
-        for i, (option, word) in enumerate(zip(args, args[1:], strict=False)):
-            if option == "--log-y" and (Path(word).exists() or "://" in word):
-                args[i] = "--log-y=*"
+        """In `tbq plot --log-y runs`, the word after the option is the log directory, because no other word is."""
+        if "--log-y" in args:
+            with contextlib.suppress(click.UsageError):  # raised again below, with its hint
+                values, _, _ = self.make_parser(ctx).parse_args(list(args))
+                given = values.get("logdir")
+                if not (isinstance(given, tuple) and given):
+                    args[args.index("--log-y")] = "--log-y=*"
         return super().parse_args(ctx, args)
 
 

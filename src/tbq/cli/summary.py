@@ -103,7 +103,7 @@ def command(
         stats=stats, by=names(by), best=best, sort=sort, top=top, require=require, media=media, **selection, **reading
     )  # fmt: skip
     if by:
-        out.emit(table)
+        out.emit(table, lambda table: [_how_sure_first(table)])
         tell(table.verdict, name="")
         return
     ordering = [name for tag in best for name in table.best[tag]]
@@ -117,6 +117,13 @@ def _refuse(option: str, others: dict[str, Any]) -> None:
     for other, given in others.items():
         if given:
             raise UsageError(f"{other} is not for {option}", hint=f"omit {other} or {option}")
+
+
+def _how_sure_first(table: Table) -> Table:
+    """p beside the mean: a terminal that is too narrow for all columns must not hide it."""
+    names = table.columns
+    names.insert(names.index("mean") + 1, names.pop(names.index("p")))
+    return table.select(names)
 
 
 def _readable(table: Table, ordering: list[str], tag: str | None, curves: dict[str, str]) -> list[Table]:

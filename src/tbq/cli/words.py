@@ -15,8 +15,18 @@ def words_of(wrong: click.ClickException) -> str:
     """The message of a wrong command line, in the form of all errors."""
     context: click.Context | None = getattr(wrong, "ctx", None)
     help_of = f"\n  see: {context.command_path} --help" if context is not None else ""
+    if isinstance(wrong, click.MissingParameter) and context is not None:
+        help_of = f"\n  want: {' '.join([context.command_path, *_needed(context)])}{help_of}"
     message = (_option(wrong, context) or _choice(wrong) or wrong.format_message()).rstrip(".")
     return f"{message[:1].lower()}{message[1:]}{help_of}"
+
+
+def _needed(context: click.Context) -> list[str]:
+    """What a command cannot do without, as its usage writes it."""
+    params = [param for param in context.command.get_params(context) if param.required]
+    arguments = [param.human_readable_name for param in params if isinstance(param, click.Argument)]
+    options = [f"{param.opts[0]} {param.metavar}" for param in params if isinstance(param, click.Option)]
+    return [*arguments, *options]
 
 
 def alike(name: str, known: Iterable[str]) -> list[str]:

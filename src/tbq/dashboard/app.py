@@ -203,8 +203,8 @@ class WatchApp(App[None]):
             wants.append(want)
             picture = self.pictures.get((model.kind, tag))
             key = (
-                id(picture), tag, room, height, model.log, model.run, model.tag == tag, tag in model.pins,
-                tuple(model.comparing), len(model.drawn), tuple(map(model.colours.get, want.runs)),
+                id(picture), tag, room, height, model.log, model.outliers, model.run, model.tag == tag,
+                tag in model.pins, tuple(model.comparing), len(model.drawn), tuple(map(model.colours.get, want.runs)),
             )  # fmt: skip
             if key != pane.key:
                 pane.key = key

@@ -15,6 +15,7 @@ from tbq.plot.cells import Line, Span, clipped, filled, width
 from tbq.plot.chart import Chart, Columns, Curve, plot_width
 from tbq.plot.colours import AMBER
 from tbq.plot.ranges import left_words
+from tbq.roles import better
 from tbq.select import plain_tag
 from tbq.text import page
 
@@ -100,7 +101,16 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
     if want.range is not None and all(math.isnan(value) for value in curves.first.flat):
         return [[Span(" no data in this range · 0 shows all", dim=True)]], _about(model, tag)
     hidden = sum(tag in model.runs[name].scalars for name in model.drawn) - len(drawn)
-    chart = Chart(drawn, curves.low, curves.high, want.axis, model.log, max(hidden, 0), full=model.outliers)
+    chart = Chart(
+        drawn,
+        curves.low,
+        curves.high,
+        want.axis,
+        model.log,
+        max(hidden, 0),
+        full=model.outliers,
+        better=better(tag),
+    )
     left = left_words(len({curve.name for curve, *_ in chart.leaving()}), "run")
     about = _about(model, tag)
     if left:

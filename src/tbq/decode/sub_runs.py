@@ -7,28 +7,27 @@ torch and tensorboardX write each call of `add_hparams` into a directory below t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from tbq.arguments import choice
 from tbq.decode import decode
 from tbq.decode.options import DecodeOptions
 from tbq.errors import SourceError
 from tbq.source.discover import Found, Run
-from tbq.source.files import bytes_of
 from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
     from tbq._core import Result
+    from tbq.source.copies import Copy
 
 #: Whether sub-runs are part of the run above, or runs of their own.
 SubRunsAs = Literal["fold", "keep"]
 #: A directory with more bytes than this is a run of its own.
 MOST_BYTES = 1 << 16
 
-_Stamp = tuple[object, ...]
+_Stamp = tuple[Any, ...]
 
 
 class SubRunFacts(NamedTuple):
@@ -45,6 +44,8 @@ class SubRunFolder:
     def __init__(self, inflate: Callable[[bytes], bytes | None]) -> None:
         self._inflate = inflate
         self._known: dict[str, tuple[tuple[_Stamp, ...], SubRunFacts]] = {}
+        #: Run → the directories that `add_hparams` made below it, folded or not, as of the last `fold`.
+        self.below: dict[str, list[str]] = {}
         self.unfetched: set[str] = set()  # runs whose objects could not be fetched; `fold` tries again
 
     @property
@@ -63,12 +64,13 @@ class SubRunFolder:
 
         A run's sub-runs stay apart if they are trials with different hyperparameters.
         """
-        above = _candidates(found.runs)
+        self.below = {}
+        above, stamps = _candidates(found.runs)
         if not above:
             self._known, self.unfetched = {}, set()
             return found
-        facts = self._facts([run for run in found.runs if run.name in above])
-        by_parent: dict[str, list[str]] = {}
+        facts = self._facts([run for run in found.runs if run.name in above], stamps)
+        by_parent = self.below
         for name, parent in above.items():
             if facts[name].state in ("begun", "complete", "trial"):
                 by_parent.setdefault(parent, []).append(name)
@@ -91,15 +93,14 @@ class SubRunFolder:
         return replace(
             found,
             runs=[
-                _with_sub_runs(run, [runs[name] for name in folds.get(run.name, ())])
+                _with_sub_runs(run, [runs[name] for name in folds[run.name]]) if run.name in folds else run
                 for run in found.runs
                 if run.name not in taken
             ],
         )
 
-    def _facts(self, runs: Sequence[Run]) -> dict[str, SubRunFacts]:
+    def _facts(self, runs: Sequence[Run], stamps: Mapping[str, tuple[_Stamp, ...]]) -> dict[str, SubRunFacts]:
         """What each of these runs holds; only those that changed are decoded, all at once."""
-        stamps = {run.name: tuple(_stamp(run, path) for path in run.files) for run in runs}
         known = {name: (stamp, self._known[name][1]) for name, stamp in stamps.items()
                  if name in self._known and self._known[name][0] == stamp}  # fmt: skip
         new = [run for run in runs if run.name not in known]
@@ -150,46 +151,49 @@ def parent(run: str) -> str | None:
     return None if run == "." else run.rpartition("/")[0] or "."
 
 
-def _candidates(runs: Sequence[Run]) -> dict[str, str]:
-    """The small runs in a directory below another run's → that run."""
-    places = {run.name: run.path for run in runs}
-    found = {}
+def _candidates(runs: Sequence[Run]) -> tuple[dict[str, str], dict[str, tuple[_Stamp, ...]]]:
+    """The small runs in a directory below another run's → that run; and the stamps of their files."""
+    places = {run.name: run.path.rstrip("/" + os.sep) for run in runs}
+    above: dict[str, str] = {}
+    stamps: dict[str, tuple[_Stamp, ...]] = {}
     for run in runs:
-        above = run.name.rpartition("/")[0] or "."
-        if above not in places or run.name == ".":
+        name = run.name
+        parent = name.rpartition("/")[0] or "."
+        if parent not in places or name == "." or _directory(places[name]) != places[parent]:
             continue
-        if _directory(run.path) == places[above].rstrip("/" + os.sep) and bytes_of(run) <= MOST_BYTES:
-            found[run.name] = above
-    return found
+        of_run = tuple([_stamp(run, path) for path in run.files])
+        if sum([stamp[1] for stamp in of_run]) <= MOST_BYTES:
+            above[name], stamps[name] = parent, of_run
+    return above, stamps
 
 
-def _directory(path: str) -> str:
+def _directory(place: str) -> str:
     """The directory that a directory or a URL lies in."""
-    place = path.rstrip("/" + os.sep)
     return place.rpartition("/" if is_remote(place) else os.sep)[0]
 
 
 def _with_sub_runs(run: Run, subs: Sequence[Run]) -> Run:
-    if not subs:
-        return run
     below = [path for sub in subs for path in sub.files]
-    copies = [copy._replace(run=run.name) for sub in subs for copy in sub.copies]
+    copies: Sequence[Copy] = run.copies
+    if any(sub.copies for sub in subs):
+        copies = [*copies, *(copy._replace(run=run.name) for sub in subs for copy in sub.copies)]
     return run._replace(
-        files=[*run.files, *below],
-        copies=[*run.copies, *copies],
+        files=run.files + below,
+        copies=copies,
         below=frozenset(below),
-        folded=tuple(sub.name for sub in subs),
+        folded=tuple([sub.name for sub in subs]),
     )
 
 
 def _stamp(run: Run, path: str) -> _Stamp:
+    """The path, the size in bytes (0 if there is no such file), and what changes with the content."""
     version = run.remote.objects.get(path) if run.remote is not None else None
     if version is not None:
         return path, version.size, version.etag, version.modified
     try:
-        info = Path(path).stat()
+        info = os.stat(path)  # noqa: PTH116 - a Path costs more than the call
     except OSError as failure:
-        return path, failure.errno
+        return path, 0, failure.errno
     return path, info.st_size, info.st_mtime_ns, info.st_ino
 
 

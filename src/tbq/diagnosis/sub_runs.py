@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tbq.kinds.hparam_runs import sub_runs
-
 if TYPE_CHECKING:
     from tbq.diagnosis.survey import Survey
 
@@ -40,4 +38,4 @@ def of_add_scalars(survey: Survey) -> dict[str, list[str]]:
 
 def of_add_hparams(survey: Survey) -> dict[str, list[str]]:
     """The runs that `add_hparams` created, by the run above them."""
-    return sub_runs(survey.series_table, [run.name for run in survey.runs]).below
+    return survey.folder.below

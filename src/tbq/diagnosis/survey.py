@@ -11,7 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tbq import decode as _decode
+from tbq.decode.sub_runs import SubRunFolder
 from tbq.errors import SourceError, UsageError
+from tbq.kinds.run_states import RunFacts, facts_of
 from tbq.source import Found, Run, discover
 from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
 from tbq.source.files import HELD_BYTES, groups
@@ -112,17 +114,18 @@ class Survey:
             survey.discovered = replace(self.discovered, runs=part)
             yield survey
 
-    def gathered(self) -> tuple[dict[str, Array], Any]:
-        """The data for checks of several runs: columns of files, and of series. The rest may be freed."""
+    def gathered(self) -> tuple[dict[str, Array], Any, dict[str, RunFacts]]:
+        """The data for checks of several runs: columns of files and of series, and facts. The rest may be freed."""
         import numpy as np
 
         series = self.series_table.select(["run", "tag", "kind", "count"])
         return (
             {name: column.copy() for name, column in self.files.items()},
             series.take(np.arange(len(series))),  # a copy: the core's columns would keep everything in memory
+            self.facts,
         )
 
-    def join(self, parts: Sequence[tuple[dict[str, Array], Any]]) -> None:
+    def join(self, parts: Sequence[tuple[dict[str, Array], Any, dict[str, RunFacts]]]) -> None:
         """Use the gathered data of all parts as this survey's own: without rows and sessions."""
         import numpy as np
         import pyarrow as pa
@@ -130,17 +133,18 @@ class Survey:
         starts = np.cumsum([0, *(len(part) for part in groups(self.runs, MOST_BYTES, MOST_BYTES))])
         files: dict[str, list[Array]] = {name: [] for name in parts[0][0]}
         codes = []
-        for start, (columns, series) in zip(starts, parts, strict=False):
+        for start, (columns, series, _) in zip(starts, parts, strict=False):
             for name, column in columns.items():
                 files[name].append(column + start if name == "run" else column)
             codes.append(series["run"].combine_chunks().indices.to_numpy() + start)
         runs = pa.array([run.name for run in self.runs], pa.string())
         owners = pa.DictionaryArray.from_arrays(pa.array(np.concatenate(codes).astype(np.int32)), runs)
-        rest = pa.concat_tables([series.drop_columns(["run"]) for _, series in parts])
+        rest = pa.concat_tables([series.drop_columns(["run"]) for _, series, _ in parts])
         table = rest.unify_dictionaries().combine_chunks().add_column(0, "run", owners)
         joined: dict[str, Any] = {
             "files": {name: np.concatenate(columns) for name, columns in files.items()},
             "series_table": table,
+            "facts": {run: of_run for _, _, facts in parts for run, of_run in facts.items()},
             "series": {"run": owners.indices.to_numpy(), "count": table["count"].to_numpy()},
         }
         vars(self).update(joined)  # in place of the cached properties
@@ -151,6 +155,18 @@ class Survey:
         return _decode.decode(
             self.runs, ["scalars"], self._options, self.unpacked, session_tables=True, verify=True
         )
+
+    @cached_property
+    def folder(self) -> SubRunFolder:
+        """Knows which directories `add_hparams` made."""
+        folder = SubRunFolder(self.unpacked)
+        folder.fold(self.discovered)
+        return folder
+
+    @cached_property
+    def facts(self) -> dict[str, RunFacts]:
+        """What the states of runs depend on, for each directory."""
+        return facts_of([run.name for run in self.runs], self.result, self.series_table)
 
     @cached_property
     def reports(self) -> list[FileReport]:

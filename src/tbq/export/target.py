@@ -46,7 +46,7 @@ def output(path: StrPath, force: bool = False, *, sync: bool = False) -> Iterato
     """
     direct = _direct(path)
     if direct is not None:
-        with _explained(path), direct as stream:
+        with _explained("stdout" if path == "-" else path, "the output is incomplete"), direct as stream:
             yield stream
             stream.flush()
         return
@@ -357,6 +357,7 @@ def unwritable(path: StrPath, failure: OSError, left: str = "no partial file is 
     hints = {
         errno.ENOSPC: f"free some space, or write elsewhere; {left}",
         errno.EDQUOT: f"free some of your quota, or write elsewhere; {left}",
+        errno.EFBIG: f"raise the limit on the size of a file (ulimit -f), or write elsewhere; {left}",
         errno.EACCES: "choose a folder that you may write to",
         errno.EPERM: "choose a folder that you may write to",
         errno.EROFS: "choose a folder that you may write to",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from tbq.arguments import keywords
 from tbq.columns.codes import names_in, values_of
@@ -12,16 +11,15 @@ from tbq.columns.rows import having, recast, take
 from tbq.decode.options import READING, DecodeOptions, Reading, Selected
 from tbq.decode.problems import path_of
 from tbq.decode.reader import table_of
+from tbq.kinds.run_states import RunFacts, facts_of, states_now, with_states
 from tbq.problems import to_arrow
 from tbq.schema import schema
 from tbq.select import Names, Selection
-from tbq.states import Facts, is_diverged, states_of
 from tbq.table.table import Table
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from tbq._core import FileReport, Result
     from tbq.decode.reader import Reader
@@ -62,17 +60,24 @@ def overview(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Se
         if not reader.has_read or selected:
             reader.survey(**reading)
         return to_arrow(each for each in reader.problems if run is None or each.run in names)
-    table = _in_parts(reader, reading, lambda part, result: _about(kind, part, result))
-    if kind == "runs":
-        table = _with_states(table)
+    if kind == "files":
+        table = _in_parts(reader, reading, lambda part, result: files(part, result.files, schema(kind)))
+    else:
+        table = _runs(reader, reading)
     return table if run is None else having(table, "run", names)
 
 
-def _about(kind: str, part: Sequence[Run], result: Result) -> pa.Table:
-    if kind == "files":
-        return files(part, result.files, schema(kind))
-    series = table_of(result.series([run.name for run in part]))
-    return runs(part, result.files, series, schema(kind), result.run_ends())
+def _runs(reader: Reader, reading: Reading) -> pa.Table:
+    facts: dict[str, RunFacts] = {}
+
+    def of_part(part: Sequence[Run], result: Result) -> pa.Table:
+        names = [run.name for run in part]
+        series = table_of(result.series(names))
+        facts.update(facts_of(names, result, series))
+        return runs(part, result.files, series, schema("runs"))
+
+    table = _in_parts(reader, reading, of_part)
+    return with_states(table, states_now(facts))
 
 
 def _in_parts(
@@ -155,41 +160,13 @@ def files(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema)
     return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
 
 
-def _with_states(table: pa.Table) -> pa.Table:
-    """The `runs` table with states, which depend on all runs and on the time, for what is known of each."""
-    import time
-
-    import pyarrow as pa
-
-    now = time.time()
-    columns = (values_of(table["run"]), values_of(table["state"]), table["last_wall_time"].to_pylist(),
-               table["last_step"].to_pylist())  # fmt: skip
-    facts = {
-        run: Facts(
-            "" if known in (None, "diverged") else known,
-            known == "diverged",
-            math.inf if ended is None else max(now - ended, 0.0),
-            last_step=step,
-        )
-        for run, known, ended, step in zip(*columns, strict=True)
-    }
-    states = states_of(facts)
-    place = table.column_names.index("state")
-    column = pa.array([states[run] for run in facts], pa.string()).dictionary_encode()
-    return table.set_column(place, table.schema.field("state"), column)
-
-
 def runs(
     runs: Sequence[Run],
     reports: Sequence[FileReport],
     series: pa.Table,
     schema: pa.Schema,
-    ends: Mapping[int, str] | None = None,
 ) -> pa.Table:
-    """The `runs` table; `series` counts the rows of each run and tag.
-
-    `state` is what is known for good: how runs ended (`ends`), and that they diverged.
-    """
+    """The `runs` table without states; `series` counts the rows of each run and tag."""
     import numpy as np
     import pyarrow as pa
 
@@ -215,24 +192,9 @@ def runs(
         ],
         "writer": [report.writer or None for report in joined],
         "health": [health_of_run(of_run) for of_run in by_run],
-        "state": _known_states(len(runs), codes, series, ends or {}),
+        "state": [None] * len(runs),
     }
     return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
-
-
-def _known_states(
-    runs: int, codes: NDArray[Any], series: pa.Table, ends: Mapping[int, str]
-) -> list[str | None]:
-    import numpy as np
-
-    states = [ends.get(run) for run in range(runs)]
-    broken = np.flatnonzero(~np.isfinite(series["last_value"].to_numpy()))
-    if len(broken):
-        tags = values_of(series["tag"])
-        for row in broken.tolist():
-            if is_diverged(tags[row], math.nan):
-                states[int(codes[row])] = "diverged"
-    return states
 
 
 class _Joined:

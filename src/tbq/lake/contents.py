@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.columns.codes import values_of
 from tbq.lake import scan
-from tbq.lake.layout import DROPPED, lake_schema
+from tbq.lake.layout import DROPPED, RUN_FACTS, lake_schema
 from tbq.lake.tables import LakeTable, require_deltalake
 from tbq.schema import schema
 from tbq.source.discover import Run
@@ -40,11 +40,15 @@ class Contents:
         wanted = schema(kind)
         stored = lake_schema(kind).names
         table = scan.rows(self.table(kind), [name for name in wanted.names if name in stored])
-        for field in wanted:
-            if field.name not in stored:  # the state of runs, which a lake does not know
-                import pyarrow as pa
+        if kind == "runs":
+            import pyarrow as pa
 
-                table = table.append_column(field, pa.nulls(len(table), field.type))
+            from tbq.lake.facts import with_states_now
+
+            table = table.append_column(
+                wanted.field("state"), pa.nulls(len(table), wanted.field("state").type)
+            )
+            table = with_states_now(table, scan.rows(self.table(RUN_FACTS), ordered=False))
         return table
 
     @cached_property

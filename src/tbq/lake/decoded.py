@@ -17,7 +17,9 @@ from tbq.decode.options import DecodeOptions
 from tbq.decode.problems import problems_of
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds import overview
-from tbq.lake.layout import DROPPED, ROW, lake_schema
+from tbq.kinds.run_states import facts_of
+from tbq.lake.facts import facts_table
+from tbq.lake.layout import DROPPED, ROW, RUN_FACTS, lake_schema
 from tbq.lake.rows import places_in, rows_of
 from tbq.lake.state import may_continue, states_of
 from tbq.problems import to_arrow
@@ -28,7 +30,7 @@ from tbq.source.origin import origin
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
-    from tbq._core import FileReport
+    from tbq._core import Result
     from tbq.problems import Problem
     from tbq.progress import Progress
     from tbq.source import Run
@@ -116,7 +118,7 @@ def decode_runs(
         for table in rows_of(kind, result, reader, runs, series, sessions, split):
             out.add(kind, table)
             count_rows(kind, table, names, next_rows)
-    problems = _overviews(out, runs, reader, reports, series, split, selected)
+    problems = _overviews(out, runs, reader, result, series, split, selected)
     states = states_of(result, reports, series, sessions, next_rows)
     good = may_continue(out.table("problems"))
     out.states = {
@@ -177,7 +179,7 @@ def _overviews(
     out: Decoded,
     runs: Sequence[Run],
     reader: Reader,
-    reports: Sequence[FileReport],
+    result: Result,
     series: pa.Table,
     split: set[int],
     selected: LakeSelection,
@@ -187,6 +189,7 @@ def _overviews(
     Runs with restarts are counted a second time, under the policy that the tables follow.
     """
     problems = list(reader.problems)
+    reports = list(result.files)
     parts = [_without(series, split)]
     several = [runs[index] for index in sorted(split)]
     if several:
@@ -212,6 +215,7 @@ def _overviews(
     out.add(
         "runs", in_order(overview.runs(runs, reports, together, schema("runs")).drop_columns("state"), "runs")
     )
+    out.add(RUN_FACTS, in_order(facts_table(facts_of(names, result, together)), RUN_FACTS))
     out.add("files", in_order(overview.files(runs, reports, schema("files")), "files"))
     counts = numbers(together["count"])
     tags = together.select(schema("tags").names).take(pa.array(np.flatnonzero(counts > 0)))

@@ -27,10 +27,14 @@ CONFIG = LAKE
 
 #: The tables about the log itself. They are committed last.
 OVERVIEWS = ("tags", "files", "problems", "runs")
-#: Every table that a lake may have besides `DROPPED`. A table without rows is not created.
+#: Every table that a lake may have besides the internal ones. A table without rows is not created.
 TABLES = (*(kind for kind in KINDS if kind in SERIES), *OVERVIEWS)
 #: The tags that restarts left without rows. They exist in the log, so selecting one gives an empty table, not an error.
 DROPPED = "dropped_tags"
+#: What the states of runs depend on, besides the time. The states follow from it when the lake is read.
+RUN_FACTS = "run_facts"
+#: The tables that only tbq reads.
+INTERNAL = (DROPPED, RUN_FACTS)
 
 #: The tables in which one value may have several rows.
 SEVERAL = frozenset(
@@ -64,8 +68,16 @@ def lake_schema(kind: str) -> pa.Schema:
     label = pa.dictionary(pa.int32(), pa.string())
     if kind == DROPPED:
         return pa.schema([*((name, label) for name in ("run", "tag", "kind")), pa.field(ROW, pa.int64())])
+    if kind == RUN_FACTS:
+        double = pa.float64()
+        return pa.schema(
+            [
+                ("run", label), ("failed", pa.bool_()), ("marked_at", double), ("logged_until", double),
+                ("broken", pa.list_(pa.string())), ("pause", double), ("last_step", pa.int64()), (ROW, pa.int64()),
+            ]
+        )  # fmt: skip
     more = [(SOURCE, label)] if kind in SERIES else []
-    # The state of a run changes with time alone.
+    # The state of a run also changes as time passes.
     own = [field for field in schema(kind) if field.name != "state"]
     return pa.schema([*own, *(pa.field(*each) for each in more), pa.field(ROW, pa.int64())])
 

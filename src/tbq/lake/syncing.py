@@ -15,7 +15,16 @@ from tbq.decode.sub_runs import SubRunFolder, SubRunsAs
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.lake import position as positions
 from tbq.lake.decoded import LakeSelection, decode_runs
-from tbq.lake.layout import DROPPED, OVERVIEWS, TABLES, check_config, make_config, read_config, refuse_others
+from tbq.lake.layout import (
+    DROPPED,
+    INTERNAL,
+    OVERVIEWS,
+    TABLES,
+    check_config,
+    make_config,
+    read_config,
+    refuse_others,
+)
 from tbq.lake.order import in_log_order, labels_of
 from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
 from tbq.lake.position import Position, RunChange
@@ -270,7 +279,7 @@ def _written(
     replaced = list(todo.replaced)
     if todo.grown or todo.gone:
         names = {each.run.name for each in todo.grown}
-        known = {kind: tables[kind].rows_of(names)[0] for kind in (DROPPED, *OVERVIEWS)} if names else {}
+        known = {kind: tables[kind].rows_of(names)[0] for kind in (*INTERNAL, *OVERVIEWS)} if names else {}
         tails, refused = decode_tails(todo.grown, known, selected, job.unpacked, job.progress)
         replaced += refused
         grown = names - {run.name for run in refused}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import OutputError, SourceError, missing
 from tbq.lake.datafiles import DataFile, add_actions, read_file, remove_actions, write_files
-from tbq.lake.layout import APP, DROPPED, TABLES, check_table, delta_schema
+from tbq.lake.layout import APP, INTERNAL, TABLES, check_table, delta_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -153,7 +153,7 @@ _SETTINGS = {"delta.dataSkippingStatsColumns": "run,tag,step", "delta.checkpoint
 def open_tables(place: Location) -> dict[str, LakeTable]:
     """Every table that a lake may have, as it is now."""
     existing = set(place.folders())
-    return {kind: LakeTable(place, kind, kind in existing) for kind in (DROPPED, *TABLES)}
+    return {kind: LakeTable(place, kind, kind in existing) for kind in (*INTERNAL, *TABLES)}
 
 
 def require_deltalake() -> None:

@@ -22,8 +22,10 @@ from tbq.decode.options import DecodeOptions
 from tbq.decode.problems import of_file
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds.overview import worst_health
+from tbq.kinds.run_states import facts_of
 from tbq.lake.decoded import Decoded, LakeSelection, count_rows, in_order
-from tbq.lake.layout import DROPPED, OVERVIEWS, ROW, lake_schema
+from tbq.lake.facts import extend
+from tbq.lake.layout import DROPPED, INTERNAL, OVERVIEWS, ROW, RUN_FACTS, lake_schema
 from tbq.lake.rows import SESSION, rows_of
 from tbq.lake.stamps import Stamp, marks_of, path_text, starts_anew
 from tbq.lake.state import State, metadata_for, metadata_in, text_of
@@ -89,7 +91,7 @@ def decode_tails(
     merge = _Merge(grown, result, series, sessions, known, selected)
     for problem in reader.problems:  # of values; one that names no run may belong to any of them
         merge.refused.update(names if problem.run is None else [problem.run])
-    overviews: dict[str, Rows] = {kind: [] for kind in (DROPPED, *OVERVIEWS)}
+    overviews: dict[str, Rows] = {kind: [] for kind in (*INTERNAL, *OVERVIEWS)}
     for index in range(len(grown)):
         merge.add(index, next_rows[index], overviews, out)
     refused = [each.run for each in grown if each.run.name in merge.refused]
@@ -127,6 +129,7 @@ class _Merge:
         rows = [{**row, **{name: labels[name][i] for name in labels}} for i, row in enumerate(plain)]
         self._series = _grouped(rows, "run")
         self._known = {kind: _grouped(_rows(table), "run") for kind, table in known.items()}
+        self._facts = facts_of([each.run.name for each in grown], result, series)
         for run, *_ in result.notable():
             self.refused.add(grown[run].run.name)
 
@@ -157,6 +160,10 @@ class _Merge:
                 row["max_step"], about["last_step"] if about["last_step"] is not None else row["max_step"]
             )
         out["runs"].append(about)
+        (facts,) = self._known[RUN_FACTS][run.name]
+        logged = [row["tag"] for row in series if row["kind"] == "scalars"]
+        last_steps = [row["last_step"] for row in tags.values()]
+        out[RUN_FACTS].append(extend(facts, self._facts[run.name], logged, last_steps))
         out["files"] += files
         out[DROPPED] += self._known[DROPPED].get(
             run.name, []
@@ -216,7 +223,7 @@ class _Merge:
         for tag, data in self._metadata.get(index, {}).items():
             if metadata.get(tag, data) != data or (tag not in metadata and _core.display_name(tag) in of_tag):
                 return False
-        return run.name in self._known["runs"] and run.name in self._known["files"]
+        return all(run.name in self._known[kind] for kind in ("runs", "files", RUN_FACTS))
 
     def _problems(self, run: str, file: Mapping[str, Any], report: FileReport) -> Rows:
         """The known problems, and the problem at the current end of the file, if any."""

@@ -23,6 +23,7 @@ from tbq.text import printable
 
 if TYPE_CHECKING:
     from tbq.plot.canvas import Floats
+    from tbq.roles import Better
 
 Axis = Literal["step", "relative", "wall", "value"]
 _FEWEST = 12  # the least width of a plot in cells, if the terminal is wide enough
@@ -65,6 +66,7 @@ class Chart:
     span: tuple[float, float] | None = None  # of the values to show, instead of the usual range of the curves
     marked: bool = True  # marks where curves leave the range
     full: bool = False  # the range covers outliers too
+    better: Better | None = None  # the side of better values
 
     def lines(self, width: int, height: int) -> list[Line]:
         """The chart in exactly `width` × `height` cells; the columns must be those of `plot_width(width)`."""
@@ -128,7 +130,7 @@ class Chart:
             _points(columns) for curve in self.curves for columns in (curve.columns, curve.raw) if columns
         ]
         if not self.full:
-            return usual_range(curves, self.log) or (math.nan, math.nan)
+            return usual_range(curves, self.log, self.better) or (math.nan, math.nan)
         every = np.concatenate([*curves, np.zeros(0)])
         every = every[np.isfinite(every) & ((every > 0) | (not self.log))]
         return (float(every.min()), float(every.max())) if len(every) else (math.nan, math.nan)

@@ -10,14 +10,16 @@ import numpy as np
 from tbq.errors import SelectionError, UsageError
 from tbq.plot import ranges
 from tbq.plot.backend import LONGEST, literal, name_text
-from tbq.plot.figure import draw_panel
-from tbq.plot.lines import Line
+from tbq.plot.colours import GREY
+from tbq.plot.figure import draw_panel, mark_leaving
+from tbq.plot.lines import Line, Panel
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet
 from tbq.table.pixels import grid, kept
 
 if TYPE_CHECKING:
     from tbq.plot.lines import Floats
+    from tbq.plot.options import PlotOptions
     from tbq.plot.scalars import ScalarPanels
 
 
@@ -51,7 +53,7 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
         *map(chart.y_name, both),
         *chart.labels().values(),
     ]
-    named_here = replace(options, x_label=None, y_label=None, rename=())
+    named_here = replace(options, x_label=None, y_label=None)
     with sheet(named_here, 2, count, texts, size, **grid_options) as (
         figure,
         axes,
@@ -60,19 +62,19 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
             above, below = axes[i], axes[count + i]
             draw_panel(above, panel, chart, vectors)
             named(above, y=chart.y_name(panel))
-            x, values = subtracted(*panel.lines)
-            _below(below, x, values, options, above)
+            _below(below, difference_panel(panel, options), options, above)
             named(below, x=chart.x_name, y="B − A" if i == 0 else None)
         handles = [line for line in axes[0].get_lines() if line.get_zorder() == 3]
         if options.legend != "none":
-            legend = axes[0].legend(
-                handles,
-                [
-                    name_text(f"{letter}  {label}")
-                    for letter, label in zip("AB", chart.labels(LONGEST - 3).values(), strict=True)
-                ],
-                loc="best",
-            )
+            words = [
+                name_text(f"{letter}  {label}")
+                for letter, label in zip("AB", chart.labels(LONGEST - 3).values(), strict=True)
+            ]
+            # Inside, it would cover lines that leave the range, or their values.
+            if chart.is_left or count > 1:
+                legend = figure.legend(handles, words, loc="outside upper left", ncols=min(count, 2))
+            else:
+                legend = axes[0].legend(handles, words, loc="best")
             for text in legend.get_texts():
                 literal(text)
     return figure
@@ -93,16 +95,37 @@ def subtracted(first: Line, second: Line) -> tuple[Floats, Floats]:
         return common, both[1][1][right] - both[0][1][left]
 
 
-def _below(ax: Any, x: Floats, values: Floats, options: Any, above: Any) -> None:
+def difference_panel(panel: Panel, options: PlotOptions) -> Panel:
+    """The difference as a panel; its range is that of the differences between values that the curves' panel shows."""
+    first, second = panel.lines
+    x, values = subtracted(first, second)
     values = np.where(np.isfinite(values), values, np.nan)
+    low, high = ranges.drawn_range(panel, options.of_tag(panel.tag))
+    inside = [
+        replace(line, y=np.where((line.y >= low) & (line.y <= high), line.y, np.nan)) for line in panel.lines
+    ]
+    _, usual = subtracted(*inside)
+    line = Line("difference", GREY, x, values, group="difference")
+    return Panel(f"{panel.tag}: {second.group} − {first.group}", [line], runs=[usual])
+
+
+def below_options(options: PlotOptions) -> PlotOptions:
+    """The options of the differences, which may be below 0 and have their own limits."""
+    return replace(options, log_y=False, log_tags=(), ylim=(None, None), band="none", each=False)
+
+
+def _below(ax: Any, panel: Panel, options: PlotOptions, above: Any) -> None:
+    (line,) = panel.lines
+    x, values = line.x, line.y
     rows = kept(grid(x, float(x[0]), float(x[-1]), 800, options.log_x), values, 3200)
     grey = above.spines["left"].get_edgecolor()
     ax.axhline(0, color=grey, lw=0.8, zorder=1)
     ax.fill_between(x[rows], 0, values[rows], color=grey, alpha=0.18, lw=0)
     ax.plot(x[rows], values[rows], color=grey, lw=1.0, zorder=3)
-    finite = values[np.isfinite(values)]
-    low, high = (min(float(finite.min()), 0.0), max(float(finite.max()), 0.0)) if len(finite) else (0.0, 0.0)
-    ax.set_ylim(*ranges.spaced(low, high, False, 0.08))
+    low, high = ranges.drawn_range(panel, below_options(options)) if np.isfinite(values).any() else (0.0, 0.0)
+    limits = ranges.spaced(min(low, 0.0), max(high, 0.0), False, 0.08)
+    ax.set_ylim(*limits)
+    mark_leaving(ax, ranges.leaving(panel, limits, below_options(options)), below_options(options))
     dress(ax.yaxis, "value")
     dress(ax.xaxis, options.axis, options.log_x)
     above.tick_params(labelbottom=False)

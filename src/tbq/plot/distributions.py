@@ -9,7 +9,7 @@ import numpy as np
 from tbq.errors import SelectionError, warn
 from tbq.kinds.histograms import Histogram, HistogramTable, shared_edges, solid
 from tbq.plot.colours import viridis
-from tbq.plot.samples import rows_by_step
+from tbq.plot.samples import rows_by_step, series_names
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side
 from tbq.text import counted
@@ -31,17 +31,17 @@ def distributions(table: HistogramTable, options: PlotOptions, kind: str, ax: An
     shown = list(series.items())[:_MOST_PANELS]
     columns = side_by_side(options, len(shown), 3)
     rows = -(-len(shown) // columns)
-    several_runs = len({run for run, _ in series}) > 1
+    names = series_names(series, options)
     size = (5.2, 3.6) if columns == 1 else (3.6 * columns, 2.9 * rows)
-    with sheet(options, rows, columns, (text for key, _ in shown for text in key), size, ax) as (
+    with sheet(options, rows, columns, names.values(), size, ax) as (
         figure,
         axes,
     ):
         for each in axes[len(shown) :]:
             each.remove()
-        for each, ((run, tag), histograms) in zip(axes, shown, strict=False):
+        for each, (key, histograms) in zip(axes, shown, strict=False):
             (_ridges if kind == "ridge" else _heat)(figure, each, histograms, options)
-            named(each, title=f"{run} · {tag}" if several_runs else tag)
+            named(each, title=names[key])
     return ax or figure
 
 

@@ -72,6 +72,8 @@ def draw(chart: ScalarPanels, ax: Axes | None = None, vectors: bool = False) -> 
             _titles(each, panel, chart, alone=len(panels) == 1, bottom=i + columns >= len(panels))
         if options.title:
             literal(figure.suptitle(name_text(options.title, 200), x=0.01, ha="left"))
+        if options.y_label is not None and len({panel.tag for panel in panels}) > 1:
+            literal(figure.supylabel(name_text(options.y_label), fontsize=points("axes.labelsize")))
         legends(figure, axes, chart)
     return figure
 
@@ -124,7 +126,12 @@ def draw_panel(ax: Axes, panel: Panel, chart: ScalarPanels, vectors: bool) -> No
         drawn._tbq_group = line.group
         drawn.set_zorder(3)
     _marks(ax, panel, x_range, width, options)
-    _leaving(ax, ranges.leaving(panel, y_range, options), options)
+    gone = ranges.leaving(panel, y_range, options)
+    mark_leaving(ax, gone, options)
+    if gone:
+        small = points("legend.fontsize") * 0.9
+        words = ax.set_title(ranges.leaving_words(gone), loc="right", fontsize=small, fontweight="normal")
+        literal(words).set(color=ax.xaxis.label.get_color(), alpha=0.75)
     _takeovers(ax, panel)
     dress(ax.xaxis, options.axis, options.log_x)
     dress(ax.yaxis, "value", options.log_y)
@@ -265,11 +272,8 @@ def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, opt
             )
 
 
-def _leaving(ax: Axes, gone: list[ranges.Leaving], options: PlotOptions) -> None:
-    """Mark where lines leave the range, with their farthest values, and say how many do."""
-    if not gone:
-        return
-    grey = ax.xaxis.label.get_color()
+def mark_leaving(ax: Axes, gone: list[ranges.Leaving], options: PlotOptions) -> None:
+    """Mark where lines leave the range, with their farthest values."""
     small = points("legend.fontsize") * 0.9
     taken: dict[bool, list[float]] = {True: [], False: []}
     for each in sorted(gone, key=lambda each: -abs(each.value)):
@@ -312,9 +316,6 @@ def _leaving(ax: Axes, gone: list[ranges.Leaving], options: PlotOptions) -> None
                 zorder=6,
             )
         )
-    literal(
-        ax.set_title(ranges.leaving_words(gone), loc="right", fontsize=small, color=grey, fontweight="normal")
-    ).set_alpha(0.75)
 
 
 def _takeovers(ax: Axes, panel: Panel) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from tbq.plot import ticks
 from tbq.plot.backend import literal, name_text
 from tbq.plot.options import order_of
 from tbq.plot.ranges import left_words, spaced, usual_range
+from tbq.plot.scalars import tell_runs
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side, tick_names
-from tbq.roles import best_of
+from tbq.roles import best_of, better
 from tbq.summary.per_run import summary
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _MOST = 12  # hyperparameters
 _FEW_VALUES = 8
+_FINE = 40  # runs; lines of more are finer
 _SPREAD = 0.035  # of the height, on either side of a value that several runs share
 
 
@@ -38,6 +41,7 @@ class Trials:
     ) -> None:
         self.tag = metric
         self.everything = options.outliers == 0  # outliers too
+        self.log = options.of_tag(metric).log_y
         best = order_of(options.order)
         ways = {metric: best[1]} if best is not None and best[0] == metric else None
         table = summary(reader, run=run, tag=metric, steps=steps, best=ways, media=False, **reading)
@@ -48,29 +52,35 @@ class Trials:
             raise SelectionError(f"no run has {metric!r}", path=reader.path)
         self.ascending = (best_of(metric) if best is None else best[1]) == "min"
         values = np.array([math.nan if v is None else v for v in arrow[column].to_pylist()], float)
-        keep = np.flatnonzero(np.isfinite(values))
-        without_metric = [
-            name for i, name in enumerate(values_of(arrow["run"])) if not np.isfinite(values[i])
-        ]
-        self.metric = values[keep]
-        self.runs = [values_of(arrow["run"])[i] for i in keep.tolist()]
-        self.settings: dict[str, list[Any]] = {}
-        for name in arrow.column_names:
-            if name.startswith(HPARAM) and name != f"{HPARAM}status":
-                cells = arrow[name].to_pylist()
-                shown = [cells[i] for i in keep.tolist()]
-                if len({str(each) for each in shown if each is not None}) > 1:
-                    self.settings[name.removeprefix(HPARAM)] = shown
-        if not len(keep) or not self.settings:
+        known = [name for name in arrow.column_names if name.startswith(HPARAM) and name != f"{HPARAM}status"]
+        settings = {name.removeprefix(HPARAM): arrow[name].to_pylist() for name in known}
+        runs, finite = values_of(arrow["run"]), np.isfinite(values)
+        bare = finite & ~np.array([any(cells[i] is not None for cells in settings.values())
+                                   for i in range(len(runs))], bool)  # fmt: skip
+        low = finite & (values <= 0) & self.log
+        keep = np.flatnonzero(finite & ~bare & ~low).tolist()
+        if not keep and low.any():
+            raise SelectionError(
+                f"nothing to draw of {metric}: a log axis needs values above 0", hint="omit log_y, --log-y"
+            )
+        self.metric, self.runs = values[keep], [runs[i] for i in keep]
+        shown = {name: [cells[i] for i in keep] for name, cells in settings.items()}
+        self.settings = {
+            name: cells
+            for name, cells in shown.items()
+            if len({str(each) for each in cells if each is not None}) > 1
+        }
+        if not self.settings:
             raise SelectionError(
                 f"nothing to draw: no hyperparameter differs between runs that have {metric!r}",
                 path=reader.path,
             )
-        if without_metric:
-            examples = ", ".join(without_metric[:3]) + (
-                f" and {len(without_metric) - 3:,} more" if len(without_metric) > 3 else ""
-            )
-            warn(f"{len(without_metric):,} of {len(values):,} runs have no finite {metric}: {examples}")
+        for left_out, what in (
+            (~finite, f"no finite {metric}"),
+            (bare, "no hyperparameters"),
+            (low, f"{metric} ≤ 0, which a log axis cannot show"),
+        ):
+            tell_runs([runs[i] for i in np.flatnonzero(left_out).tolist()], len(runs), what)
         if len(self.settings) > _MOST:
             warn(f"{len(self.settings):,} hyperparameters differ: drawing the first {_MOST}")
             self.settings = dict(list(self.settings.items())[:_MOST])
@@ -80,23 +90,22 @@ class Trials:
         """The range of the metric without outliers."""
         if self.everything:
             return float(self.metric.min()), float(self.metric.max())
-        return usual_range(list(self.metric.reshape(-1, 1))) or (0.0, 1.0)
+        return usual_range(list(self.metric.reshape(-1, 1)), self.log, better(self.tag)) or (0.0, 1.0)
 
     @property
     def leaving(self) -> Any:
         """Whether each run's metric is outside the range."""
         low, high = self.limits
-        return (self.metric < low) | (self.metric > high)
+        slack = 1e-9 * max(abs(low), abs(high))  # the limits of a log axis were rounded
+        return (self.metric < low - min(slack, low / 2 if self.log else slack)) | (self.metric > high + slack)
 
     @property
     def shade(self) -> Any:
         """Each run's position on the viridis scale."""
-        low, high = self.limits
-        return (
-            np.clip((self.metric - low) / (high - low), 0, 1)
-            if high > low
-            else np.full(len(self.metric), 0.5)
-        )
+        metric, (low, high) = self.metric, self.limits
+        if self.log:
+            metric, low, high = np.log10(metric), math.log10(low), math.log10(high)
+        return np.clip((metric - low) / (high - low), 0, 1) if high > low else np.full(len(metric), 0.5)
 
 
 def hyperparameters(
@@ -131,8 +140,15 @@ def _is_numeric(cells: list[Any]) -> bool:
 
 
 def _is_log(values: Any) -> bool:
-    """Whether a log axis suits the values: all positive, over more than a decade."""
-    return bool(len(values) and values.min() > 0 and values.max() / values.min() >= 10)
+    """Whether a log axis suits the values: all positive, over more than a decade or in equal ratios (16, 32, 64).
+
+    >>> _is_log(np.array([16.0, 32.0, 64.0, 32.0])), _is_log(np.array([1.0, 2.0, 3.0])), _is_log(np.array([1.0, 30.0]))
+    (True, False, True)
+    """
+    if not len(values) or values.min() <= 0:
+        return False
+    ratios = np.diff(np.log(np.unique(values)))
+    return bool(values.max() / values.min() >= 10 or (len(ratios) > 1 and np.ptp(ratios) < 1e-6))
 
 
 def _places(cells: list[Any]) -> tuple[Any, list[str] | None]:
@@ -151,7 +167,9 @@ def _scatter(trials: Trials, options: PlotOptions, ax: Any) -> Any:
     columns = side_by_side(options, count, 2 if count == 4 else 3)
     rows = -(-count // columns)
     size = (4.4, 3.2) if count == 1 else (3.1 * columns, 2.7 * rows)
-    with sheet(options, rows, columns, [*trials.settings, trials.label], size, ax, sharey=count > 1) as (
+    names_of = {name: options.renamed(name) for name in trials.settings}
+    label = options.renamed(trials.label)
+    with sheet(options, rows, columns, [*names_of.values(), label], size, ax, sharey=count > 1) as (
         figure,
         axes,
     ):
@@ -160,15 +178,23 @@ def _scatter(trials: Trials, options: PlotOptions, ax: Any) -> Any:
         for i, (each, (name, cells)) in enumerate(zip(axes, trials.settings.items(), strict=False)):
             places, names = _places(cells)
             each.scatter(
-                places, trials.metric, c=trials.shade, cmap="viridis", vmin=0, vmax=1.1, s=22, lw=0, zorder=3
+                places,
+                trials.metric,
+                c=trials.shade,
+                cmap=_shades(options.dark),
+                vmin=0,
+                vmax=1,
+                s=22,
+                lw=0,
+                alpha=0.8,
+                zorder=3,
             )
-            if options.log_y:
+            if trials.log:
                 each.set_yscale("log")
-            else:
-                each.set_ylim(*spaced(*trials.limits, False, 0.08))
-                _tell_leaving(each, trials, places)
+            each.set_ylim(*spaced(*trials.limits, trials.log, 0.08))
+            _tell_leaving(each, trials, places)
             if names is not None:
-                tick_names(each.xaxis, names, 14)
+                tick_names(each.xaxis, map(options.renamed, names), 14)
                 each.set_xlim(-0.5, len(names) - 0.5)
             else:
                 finite = places[np.isfinite(places)]
@@ -180,8 +206,8 @@ def _scatter(trials: Trials, options: PlotOptions, ax: Any) -> Any:
                     each.margins(x=0.12)
                     dress(each.xaxis, "step" if (finite == finite.round()).all() else "value")
                 _ticks_at_values(each, finite)
-            dress(each.yaxis, "value", options.log_y)
-            named(each, x=name, y=trials.label if i % columns == 0 else None)
+            dress(each.yaxis, "value", trials.log)
+            named(each, x=names_of[name], y=label if i % columns == 0 else None)
     return ax or figure
 
 
@@ -216,29 +242,34 @@ def _parallel(trials: Trials, options: PlotOptions, ax: Any) -> Any:
         places, names = _places(cells)
         columns.append((name, places, names, names is None and _is_log(places[np.isfinite(places)])))
     metric = np.clip(trials.metric, *trials.limits)
-    log = options.log_y and _is_log(metric)
+    log = trials.log and _is_log(metric)
     heights = np.array([_apart(_heights(places, log), trials.metric) for _, places, _, log in columns]
                        + [_heights(metric, log)])  # fmt: skip
-    columns.append((trials.label, metric, None, log))
+    label = options.renamed(trials.label) if options.y_label is None else options.y_label
+    columns = [(options.renamed(name), places, names and [*map(options.renamed, names)], log)
+               for name, places, names, log in columns]  # fmt: skip
+    columns.append((label, metric, None, log))
     # Runs outside the range end beyond the last tick.
     heights[-1] += np.where(
         trials.metric > trials.limits[1], 0.04, np.where(trials.metric < trials.limits[0], -0.04, 0)
     )
-    with sheet(options, 1, 1, [name for name, *_ in columns], (1.35 * len(columns) + 1.2, 3.4), ax) as (
+    unnamed = replace(options, x_label=None, y_label=None)
+    with sheet(unnamed, 1, 1, [name for name, *_ in columns], (1.35 * len(columns) + 1.2, 3.4), ax) as (
         figure,
         axes,
     ):
         each = axes[0]
         shades = _shades(options.dark)
+        fine = 0.6 if options.paper or len(trials.runs) > _FINE else 1.0
         for row, share in sorted(enumerate(trials.shade.tolist()), key=lambda pair: -pair[1]):
             each.plot(
                 range(len(columns)),
                 heights[:, row],
                 color=shades(share),
-                lw=1.1,
+                lw=1.1 * fine,
                 alpha=0.9,
                 marker="o",
-                ms=2.5,
+                ms=2.5 * fine,
                 mew=0,
             )
         for at, (name, places, names, log) in enumerate(columns):
@@ -248,7 +279,10 @@ def _parallel(trials: Trials, options: PlotOptions, ax: Any) -> Any:
         each.set_xlim(-0.12, len(columns) - 0.7)
         each.set_ylim(-0.08, 1.08)
         each.axis("off")
-        _colour_bar(figure, each, trials, shades)
+        if options.x_label is not None:
+            literal(each.text(0.5, -0.04, name_text(options.x_label), transform=each.transAxes, ha="center", va="top",
+                              clip_on=False))  # fmt: skip
+        _colour_bar(figure, each, trials, shades, label)
     return ax or figure
 
 
@@ -262,17 +296,16 @@ def _shades(dark: bool) -> Any:
     return ListedColormap([viridis(share) for share in shares.tolist()])
 
 
-def _colour_bar(figure: Any, ax: Any, trials: Trials, shades: Any) -> None:
+def _colour_bar(figure: Any, ax: Any, trials: Trials, shades: Any, label: str) -> None:
     from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
+    from matplotlib.colors import LogNorm, Normalize
 
     low, high = trials.limits
-    bar = figure.colorbar(
-        ScalarMappable(Normalize(low, high), shades), ax=ax, aspect=30, pad=0.02, fraction=0.05
-    )
+    scale = LogNorm(low, high) if trials.log else Normalize(low, high)
+    bar = figure.colorbar(ScalarMappable(scale, shades), ax=ax, aspect=30, pad=0.02, fraction=0.05)
     bar.outline.set_visible(False)
-    dress(bar.ax.yaxis, "value")
-    literal(bar.ax.yaxis.label).set_text(name_text(trials.label))
+    dress(bar.ax.yaxis, "value", trials.log)
+    literal(bar.ax.yaxis.label).set_text(name_text(label))
     count = int(trials.leaving.sum())
     if count:
         far = trials.metric[trials.leaving]

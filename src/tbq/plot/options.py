@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, get_args
 
 from tbq.arguments import bad, choice, keywords, whole
 from tbq.decode.options import READING, Reading
+from tbq.labels import labels
 from tbq.live.view import AXES
 from tbq.select import Selection, Steps
 from tbq.table.smooth import check_weight
@@ -160,6 +161,20 @@ class PlotOptions:
         for pattern, words in self.rename:
             name = re.sub(pattern, words, name)
         return name
+
+    def labels(
+        self, names: Sequence[str], room: int | None = None, size: Callable[[str], int] = len
+    ) -> list[str]:
+        """The names in the user's words; the others as short labels that tell them apart.
+
+        >>> PlotOptions.of({"rename": {"exp_a.*": "ours"}}).labels(["exp_a_s=0", "exp_b_s=0", "exp_c_s=0"])
+        ['ours', 'b', 'c']
+        """
+        words = [self.renamed(name) for name in names]
+        rest = iter(
+            labels([name for name, word in zip(names, words, strict=True) if name == word], room, size)
+        )
+        return [next(rest) if name == word else word for name, word in zip(names, words, strict=True)]
 
     @property
     def paper(self) -> bool:

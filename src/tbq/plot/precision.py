@@ -8,7 +8,6 @@ import numpy as np
 
 from tbq.columns.codes import values_of
 from tbq.errors import SelectionError
-from tbq.labels import labels
 from tbq.plot.backend import LONGEST, literal
 from tbq.plot.colours import colours, ordinal, print_colours
 from tbq.plot.looks import looks
@@ -36,12 +35,20 @@ def precision_recall(table: Table, options: PlotOptions, ax: Any = None) -> Any:
     side = side_by_side(options, len(curves), 3)
     rows = -(-len(curves) // side)
     texts = [*curves, *(run for of_tag in curves.values() for run, _ in of_tag)]
-    with sheet(options, rows, side, texts, (4.2 * side, 3.8 * rows), ax) as (figure, axes):
+    with sheet(options, rows, side, texts, (4.2 * side, 3.8 * rows), ax) as (
+        figure,
+        axes,
+    ):
         for each in axes[len(curves) :]:
             each.remove()
         for each, (tag, of_tag) in zip(axes, curves.items(), strict=False):
             _panel(each, of_tag, options)
-            named(each, title=None if options.paper and len(curves) == 1 else tag, x="recall", y="precision")
+            named(
+                each,
+                title=None if options.paper and len(curves) == 1 else options.renamed(tag),
+                x="recall",
+                y="precision",
+            )
     return ax or figure
 
 
@@ -60,7 +67,7 @@ def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], op
         wanted = {run: curves[run, last[run]] for run in runs}
         colour = colours(runs) if options.dark else print_colours(runs)
     look = looks(colour, varied=len(runs) == 1 and len(wanted) > _MOST_STEPS // 2)
-    short = labels(list(wanted), LONGEST)
+    short = options.labels(list(wanted), LONGEST)
     for (name, points), label in zip(wanted.items(), short, strict=True):
         recall, precision = np.array(points, float).T
         (line,) = ax.plot(

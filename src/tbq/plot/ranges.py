@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq import roles
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.text import counted
 
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
 
     from tbq.plot.lines import Floats, Line, Panel
     from tbq.plot.options import PlotOptions
+    from tbq.roles import Better
 
 _LARGEST = 4e307
 _LEAST = 5e-324
 _LARGEST_POWER = 308.25  # of ten, in 64 bits
-_BULKS, _CORES = 10.0, 4.0  # see usual_range
+_BULKS, _NEAR = 10.0, 4.0  # see usual_range
+# In cores, by whether the axis is logarithmic: how far a curve may go if many go there, and if it is better there.
+_FAR = {False: (20.0, 1000.0), True: (_NEAR, 20.0)}
 _SAMPLED = 4096  # values of a curve that quantiles are computed from
 
 
@@ -57,7 +61,7 @@ def drawn_range(panel: Panel, options: PlotOptions) -> tuple[float, float]:
         usual = None
         if options.outliers is None:
             runs = [positive(run, options.log_y) for run in panel.runs] or parts
-            usual = usual_range(runs, options.log_y)
+            usual = usual_range(runs, options.log_y, roles.better(panel.tag))
             low, high = _within((low, high), usual)
         low, high = _extremes([np.array([low, high]), *_ends(panel, low, high, usual, options)])
     if np.isnan(low):
@@ -94,24 +98,35 @@ def _within(drawn: tuple[float, float], usual: tuple[float, float] | None) -> tu
     return (low, high) if low <= high else drawn
 
 
-def usual_range(curves: Sequence[Floats], log: bool = False) -> tuple[float, float] | None:
+def usual_range(
+    curves: Sequence[Floats], log: bool = False, better: Better | None = None
+) -> tuple[float, float] | None:
     """The range of curves without outliers: one diverged run does not flatten the others. None without finite values.
 
     1. The bulk of a curve is its range from the 5 % to the 95 % quantile; its own range is that of its values at most
        ten bulks away from the bulk. So a spike of a few steps does not count, but the steep start of a loss does.
     2. The core is from the median of the lower ends of the curves' own ranges to the median of their upper ends.
-       A curve leaves the range if its own range ends more than four cores away from the core, and if it begins nearer
-       than that; a curve that does not begin near the core leaves if at most a quarter of the curves do. So a run
-       that diverges leaves the range, but one of two runs on different levels does not.
-    3. The range covers the own ranges of the other curves.
+       A curve leaves the range if its own range ends too far from the core, and if it begins nearer than that; a
+       curve that does not begin near the core leaves if at most a quarter of the curves do. So a run that diverges
+       leaves the range, but one of two runs on different levels does not.
+    3. Too far is four cores, if few curves are that far: a quarter of them on the side of worse values (see
+       `tbq.roles.better`), a twentieth if the better side is not known. If more are, it is 20 cores. On the side of
+       better values it is 1,000 cores: the best run of a sweep is not an outlier.
+    4. The range covers the own ranges of the other curves.
 
     A bulk or a core counts as at least half of its largest absolute value. On a log axis, it counts as at least half a
-    decade above it, and three decades below it: there, values that converge to 0 are not outliers.
+    decade above it, and three decades below it: there, values that converge to 0 are not outliers. Too far is four
+    cores there, and 20 on the side of better values.
 
     >>> usual_range([np.array([2.0, 1.0, 0.5]), np.array([2.5, 1.0, 1e6])])
     (0.5, 2.5)
     >>> usual_range([np.array([1.0, 1.0]), np.array([1e6, 1e6])])
     (1.0, 1000000.0)
+    >>> failed, learns = np.array([0.1, 0.1, 0.1]), np.array([0.1, 0.5, 0.9])
+    >>> usual_range([failed, failed, failed, learns], better="higher")
+    (0.1, 0.9)
+    >>> usual_range([failed, failed, failed, learns], better="lower")
+    (0.1, 0.1)
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         known = [np.log10(curve) if log else curve for curve in curves]
@@ -119,13 +134,10 @@ def usual_range(curves: Sequence[Floats], log: bool = False) -> tuple[float, flo
     if not known:
         return None
     own = [_own_range(curve, log) for curve in known]
-    lows, highs = sorted(low for low, _ in own), sorted(high for _, high in own)
-    count = len(known)
-    core = sorted((lows[count // 2], highs[(count - 1) // 2]))
-    bottom, top = _around(core[0], core[1], _CORES, log)
+    bottom, top = _limits(own, log, better)
     far = [low < bottom or high > top for low, high in own]
     begins_far = [not bottom <= curve[0] <= top for curve in known]
-    few = 4 * sum(out and begins for out, begins in zip(far, begins_far, strict=True)) <= count
+    few = 4 * sum(out and begins for out, begins in zip(far, begins_far, strict=True)) <= len(known)
     leaves = [out and (few or not begins) for out, begins in zip(far, begins_far, strict=True)]
     # A curve that leaves the range begins within it.
     ends = [
@@ -135,6 +147,21 @@ def usual_range(curves: Sequence[Floats], log: bool = False) -> tuple[float, flo
     ]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     return (10.0**low, 10.0 ** min(high, _LARGEST_POWER)) if log else (low, high)
+
+
+def _limits(own: Sequence[tuple[float, float]], log: bool, better: Better | None) -> tuple[float, float]:
+    """The lowest and the highest value that is not too far from the core of the curves' own ranges."""
+    lows, highs = sorted(low for low, _ in own), sorted(high for _, high in own)
+    count = len(own)
+    core = sorted((lows[count // 2], highs[(count - 1) // 2]))
+    near, most, better_most = (_around(core[0], core[1], times, log) for times in (_NEAR, *_FAR[log]))
+    beyond = sum(low < near[0] for low in lows), sum(high > near[1] for high in highs)
+    limits = []
+    for side, of_side in enumerate(("lower", "higher")):
+        share = 20 if better is None else 4
+        few = share * beyond[side] <= count
+        limits.append(better_most[side] if better == of_side else near[side] if few else most[side])
+    return limits[0], limits[1]
 
 
 def _own_range(curve: Floats, log: bool) -> tuple[float, float]:

@@ -7,7 +7,34 @@ from typing import TYPE_CHECKING
 from tbq.columns.codes import values_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pyarrow as pa
+
+    from tbq.plot.options import PlotOptions
+
+
+def series_names(
+    keys: Iterable[tuple[str, str]], options: PlotOptions, tagged: bool = True
+) -> dict[tuple[str, str], str]:
+    """A name for each (run, tag): what tells the runs apart if there are several, and the tag; without `tagged`, the
+    tag only if there are several.
+
+    >>> from tbq.plot.options import PlotOptions
+    >>> series_names([("exp/a", "x"), ("exp/b", "x")], PlotOptions())
+    {('exp/a', 'x'): 'a · x', ('exp/b', 'x'): 'b · x'}
+    >>> series_names([("exp/a", "x"), ("exp/b", "x")], PlotOptions(), tagged=False)
+    {('exp/a', 'x'): 'a', ('exp/b', 'x'): 'b'}
+    >>> series_names([("exp/a", "x")], PlotOptions())
+    {('exp/a', 'x'): 'x'}
+    """
+    keys = list(keys)
+    runs, tags = (list(dict.fromkeys(part)) for part in zip(*keys, strict=True))
+    run_names = dict(zip(runs, options.labels(runs), strict=True))
+    if len(runs) == 1 and (tagged or len(tags) > 1):
+        return {(run, tag): options.renamed(tag) for run, tag in keys}
+    tagged = tagged or len(tags) > 1
+    return {(run, tag): run_names[run] + f" · {options.renamed(tag)}" * tagged for run, tag in keys}
 
 
 def rows_by_step(table: pa.Table) -> dict[tuple[str, str], dict[int, list[int]]]:

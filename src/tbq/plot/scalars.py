@@ -14,12 +14,12 @@ from tbq.columns.grouped import GroupedRows, complete
 from tbq.columns.rows import having
 from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError, warn
-from tbq.labels import labels
 from tbq.live.view import AXES
 from tbq.plot.groups import Groups
 from tbq.plot.lines import Line, Panel, panels
 from tbq.plot.looks import MOST, Look, looks
 from tbq.plot.options import order_of
+from tbq.plot.ranges import leaving, y_range
 from tbq.query.reduce import tell_uneven
 from tbq.select import Selection, closest
 from tbq.table.scalars import read_scalars
@@ -82,13 +82,16 @@ class ScalarPanels:
         words = {group: _count_words(line, self.options.no_n) for group, line in self.lines.items()}
         if room is not None:
             room = max(room - max(map(size, words.values()), default=0), 8)
-        names = [self.options.renamed(group) for group in groups]
-        short = labels([name for name, group in zip(names, groups, strict=True) if name == group], room, size)
-        rest = iter(short)
-        return {
-            group: (next(rest) if name == group else name) + words[group]
-            for name, group in zip(names, groups, strict=True)
-        }
+        short = self.options.labels(groups, room, size)
+        return {group: label + words[group] for group, label in zip(groups, short, strict=True)}
+
+    @cached_property
+    def is_left(self) -> bool:
+        """Whether a line leaves the range of its panel."""
+        options = {panel.tag: self.options.of_tag(panel.tag) for panel in self.panels}
+        return any(
+            leaving(panel, y_range(panel, options[panel.tag]), options[panel.tag]) for panel in self.panels
+        )
 
 
 def _count_words(line: Line, no_n: bool) -> str:
@@ -254,14 +257,15 @@ def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
     having_any = set().union(*runs_of_tag.values())
     without = [run for run in groups.of_run if run not in having_any] if len(tags) > 1 else []
     if having_any:
-        _tell_runs(without, len(groups.of_run), f"none of the {len(tags)} tags")
+        tell_runs(without, len(groups.of_run), f"none of the {len(tags)} tags")
     for tag in tags:
         absent = [run for run in groups.of_run if run not in runs_of_tag[tag] and run not in without]
         if runs_of_tag[tag]:
-            _tell_runs(absent, len(groups.of_run), f"no {tag}")
+            tell_runs(absent, len(groups.of_run), f"no {tag}")
 
 
-def _tell_runs(absent: Sequence[str], count: int, what: str) -> None:
+def tell_runs(absent: Sequence[str], count: int, what: str) -> None:
+    """Warn that these of `count` runs have, or lack, something."""
     if absent:
         shown = ", ".join(absent[:3]) + (f" and {len(absent) - 3:,} more" if len(absent) > 3 else "")
         warn(f"{len(absent):,} of {count:,} runs {'has' if len(absent) == 1 else 'have'} {what}: {shown}")

@@ -79,6 +79,8 @@ def _places(what: str, log: bool, low: float, high: float, most: int) -> tuple[f
     if what == "wall":
         return tuple(ticks.times(low, high, most, ticks.local_offset(low)))
     places = ticks.linear(low, high, most)
+    if len(places) < 2:  # one label does not show a scale
+        places = ticks.linear(low, high, most + 1)
     if what == "step":
         places = [place for place in places if place == int(place)] or places
     return tuple(places)

@@ -26,7 +26,8 @@ def sheet(
 ) -> Iterator[tuple[Any, list[Any]]]:
     """A figure with these panels, and its Axes row by row, while the block draws; `size` is for the screen.
 
-    With `ax`, uses the user's Axes, if the picture has one panel.
+    With `ax`, uses the user's Axes, if the picture has one panel. Names from a log come in the user's words
+    (`options.renamed`).
     """
     if ax is not None:
         if rows * columns > 1:
@@ -34,7 +35,7 @@ def sheet(
         yield ax.figure, [ax]
         _in_users_words(ax.figure, [ax], options)
         return
-    words = [options.title, options.x_label, options.y_label, *(words for _, words in options.rename)]
+    words = [options.title, options.x_label, options.y_label]
     style = fonts_for(map(name_text, [*texts, *(each or "" for each in words)]), settings(options))
     width, height = options.size
     if options.paper:
@@ -53,22 +54,18 @@ def sheet(
 
 
 def _in_users_words(figure: Any, axes: list[Any], options: PlotOptions) -> None:
-    """Apply the user's labels of axes and renames to what was drawn."""
+    """Apply the user's labels of axes to what was drawn."""
     drawn = [ax for ax in axes if ax in figure.axes]  # panels without content were removed
     for label, of in ((options.x_label, "x"), (options.y_label, "y")):
         texts = [getattr(ax, f"{of}axis").label for ax in drawn]
-        for text in [each for each in texts if each.get_text()] or texts[:1]:
-            if label is not None:
+        texts = [each for each in texts if each.get_text()] or texts[:1]
+        if (
+            label is not None and len({text.get_text() for text in texts}) > 1
+        ):  # a label for all, beside their own
+            literal(getattr(figure, f"sup{of}label")(name_text(label), fontsize=texts[0].get_fontsize()))
+        elif label is not None:
+            for text in texts:
                 literal(text).set_text(name_text(label))
-    if options.rename:
-        texts = [text for ax in drawn for text in (ax.title, ax.xaxis.label, ax.yaxis.label)]
-        texts += [
-            text
-            for ax in drawn
-            for text in (*ax.texts, *(ax.get_legend().get_texts() if ax.get_legend() else ()))
-        ]
-        for text in texts:
-            text.set_text(options.renamed(text.get_text()))
 
 
 def side_by_side(options: PlotOptions, count: int, natural: int) -> int:

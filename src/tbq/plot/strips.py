@@ -9,7 +9,7 @@ import numpy as np
 from tbq.errors import DamageError, SelectionError, warn
 from tbq.kinds.audio import waveform
 from tbq.plot.backend import literal, name_text
-from tbq.plot.samples import rows_by_step
+from tbq.plot.samples import rows_by_step, series_names
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet
 from tbq.table.pixels import grid, kept
@@ -33,13 +33,14 @@ def images(table: Table, options: PlotOptions) -> Any:
         raise SelectionError("nothing to draw: no images")
     steps = sorted({step for of in cells.values() for step in of})
     if len(steps) > _MOST_STEPS:
-        warn(f"{counted(len(steps), 'step')}: drawing {_MOST_STEPS}, evenly chosen; choose with steps=")
+        warn(
+            f"{counted(len(steps), 'step')}: drawing {_MOST_STEPS}, evenly chosen; choose with steps=, --steps"
+        )
         steps = [steps[i] for i in np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int).tolist()]
     if len(cells) > _MOST_ROWS:
         warn(f"{len(cells):,} rows of images: drawing the first {_MOST_ROWS}; choose with run=, tag=")
     rows = sorted(cells)[:_MOST_ROWS]
-    several = len({tag for _, tag in rows}) > 1
-    names = [f"{run} · {tag}" if several else run for run, tag in rows]
+    names = list(series_names(rows, options, tagged=False).values())
     data = arrow["data"]
     size = (1.1 + 1.3 * len(steps), 0.3 + 1.35 * len(rows))
     with sheet(options, len(rows), len(steps), names, size) as (figure, axes):
@@ -74,7 +75,7 @@ def _image(ax: Any, picture: Any, data: bytes) -> None:
 
 def audio(table: Table, options: PlotOptions) -> Any:
     """The last clip of each run and tag: its waveform above its spectrogram."""
-    clips = clips_of(table, _MOST_CLIPS)
+    clips = [(options.renamed(name), rate, values) for name, rate, values in clips_of(table, _MOST_CLIPS)]
     size = (5.4 if len(clips) == 1 else 4.4 * len(clips), 3.8)
     with sheet(options, 2, len(clips), [name for name, _, _ in clips], size, height_ratios=[1, 1.6]) as (
         figure,

@@ -12,7 +12,6 @@ from tbq.numbers import number
 from tbq.plot.cells import Line as Cells
 from tbq.plot.cells import Span, cell_len, clipped, filled, painted, width
 from tbq.plot.chart import Chart, Curve, plot_width
-from tbq.plot.colours import GREY
 from tbq.plot.lines import Line, Panel
 from tbq.plot.pictures import chart_or_table
 from tbq.plot.ranges import drawn_range, left_words, positive, x_range, y_range
@@ -102,17 +101,11 @@ def lines_of(chart: Scalars, room: int, height: int | None, colour: bool) -> lis
 
 def _difference(chart: Scalars, room: int, height: int | None, colour: bool) -> list[Cells]:
     """The curves of two runs, and below them the second minus the first."""
-    from tbq.plot.difference import of_both, subtracted
+    from tbq.plot.difference import below_options, difference_panel, of_both
 
     chart = of_both(chart)
-    below = []
-    for panel in chart.panels:
-        first, second = panel.lines
-        x, values = subtracted(first, second)
-        name = f"{panel.tag}: {second.group} − {first.group}"
-        lost = np.where(np.isfinite(values), values, np.nan)
-        below.append(Panel(name, [Line("difference", GREY, x, lost, group="difference")]))
-    plain = replace(chart.options, log_y=False, ylim=(None, None), outliers=None, title=None, legend="none")
+    below = [difference_panel(panel, chart.options) for panel in chart.panels]
+    plain = replace(below_options(chart.options), title=None, legend="none")
     upper = None if height is None else max(height * 2 // 3, 6)
     lower = 10 if upper is None else max((height or 0) - upper, 6)
     return [

@@ -44,12 +44,25 @@ class Grouping:
             return cls({run: run for run in runs}, list(runs))
         names = hparam_names(wanted)
         if names is None:
-            return cls.of_names(group_runs(runs, wanted))
+            try:
+                return cls.of_names(group_runs(runs, wanted))
+            except SelectionError as wrong:
+                known = hyperparameters(reader, runs) if reader is not None else {}
+                raise _meant(wanted, known) or wrong from None
         if reader is None:
             raise UsageError(
                 f"by: {wanted[0]} needs hyperparameters, which a table lacks", hint="use log.plot(...)"
             )
-        return cls.of_values(runs, names, hyperparameters(reader, runs))
+        groups = cls.of_values(runs, names, hyperparameters(reader, runs))
+        without = [run for run in runs if run not in groups.of_run]
+        message = (
+            f"{len(without):,} of {len(runs):,} runs {'has' if len(without) == 1 else 'have'} no hyperparameter "
+            f"{' or '.join(names)}, and so no group: {some(without)}"
+        )
+        if without and ("no_group", message, None) not in reader.told:
+            reader.told.add(("no_group", message, None))
+            warn(message)
+        return groups
 
     @classmethod
     def of_names(cls, of_run: Mapping[str, str]) -> Grouping:
@@ -62,18 +75,16 @@ class Grouping:
         runs: Sequence[str],
         names: Sequence[str],
         hparams: Mapping[str, Mapping[str, Any]],
-        *,
-        foreign: bool = False,
     ) -> Grouping:
         """The runs by their values of the hyperparameters `names`; a run that lacks one has no group.
 
-        `hparams` maps each run to its hyperparameters. Runs without a group are reported, unless `foreign`.
+        `hparams` maps each run to its hyperparameters.
 
         >>> Grouping.of_values(["a", "b"], ["lr"], {"a": {"lr": 0.1}, "b": {"lr": 0.01}}).names
         ['lr=0.01', 'lr=0.1']
         """
         for name in names:
-            _check_hparam(runs, name, hparams, quiet=foreign)
+            _check_hparam(runs, name, hparams)
         values = {
             run: tuple(hparams[run][name] for name in names)
             for run in runs
@@ -128,12 +139,21 @@ def _expressions(by: str | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(part for of_each in parts for part in of_each))
 
 
-def _check_hparam(
-    runs: Sequence[str], name: str, hparams: Mapping[str, Mapping[str, Any]], *, quiet: bool
-) -> None:
-    """Raise if no run has the hyperparameter; report the runs that lack it."""
-    without = [run for run in runs if name not in hparams.get(run, ())]
-    if len(without) == len(runs):
+def _meant(expressions: Sequence[str], hparams: Mapping[str, Mapping[str, Any]]) -> SelectionError | None:
+    """The error for the bare names of hyperparameters: `lr` or `lr,batch_size`."""
+    names = [part.strip() for each in expressions for part in each.split(",")]
+    known = {name for of_run in hparams.values() for name in of_run}
+    if not known.issuperset(names):
+        return None
+    return SelectionError(
+        f"no run matches the group {' or '.join(map(repr, expressions))}",
+        hint=f"hyperparameters are written {','.join(HPARAM + name for name in names)}",
+    )
+
+
+def _check_hparam(runs: Sequence[str], name: str, hparams: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise if no run has the hyperparameter."""
+    if not any(name in hparams.get(run, ()) for run in runs):
         names = sorted({each for run in runs for each in hparams.get(run, ())})
         near = closest(name, names)
         tip = f"; closest: {', '.join(near)}" if near else ""
@@ -143,8 +163,6 @@ def _check_hparam(
                 f"write {HPARAM} before each: {','.join(HPARAM + part.strip() for part in name.split(','))}"
             )
         raise SelectionError(f"no run has the hyperparameter {name!r}{tip}", hint=hint)
-    if without and not quiet:
-        warn(f"{len(without):,} of {len(runs):,} runs have no hyperparameter {name}: {some(without)}")
 
 
 def is_number(value: Any) -> bool:

@@ -73,7 +73,7 @@ def execute(
     folded: dict[str, str] = {}
     notes: list[str] = []
     if options.flatten_hparams:
-        folded, notes = plan.folds(discovered.runs, _survey(discovered.runs, unpacked, threads))
+        folded, notes = plan.folds(discovered, unpacked, _survey(discovered.runs, unpacked, threads))
     runs = plan.group(discovered.runs, options, folded)
     for line in notices(copy.problem() for run in runs for copy in run.copies):
         warn(line)

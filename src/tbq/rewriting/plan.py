@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from tbq.text import shell_word, system_name
 if TYPE_CHECKING:
     from tbq._core import Result, Rules
     from tbq.rewriting.options import RewriteOptions
+    from tbq.source.discover import Found
 
 #: Kinds that mark places in a log and hold no data: a selection of tags keeps them.
 _MARKS = ("logs",)
@@ -64,20 +65,27 @@ def _check_run_name(name: str) -> None:
         )
 
 
-def folds(runs: Sequence[Run], survey: Result) -> tuple[dict[str, str], list[str]]:
+def folds(
+    found: Found, inflate: Callable[[bytes], bytes | None], survey: Result
+) -> tuple[dict[str, str], list[str]]:
     """The sub-runs of `add_hparams` with the run above each; and notes on those that stay separate."""
-    from tbq.kinds.hparam_runs import sub_runs
+    from tbq.decode.sub_runs import SubRunFolder
 
-    names = [run.name for run in runs]
-    subs_of = sub_runs(pa.table(survey.series(names)), names)
+    folder = SubRunFolder(inflate)
+    folded = {name: run.name for run in folder.fold(found).runs for name in run.folded}
+    table = series_table(survey, found.runs)
+    own = {run for run, kind in zip(table["run"], table["kind"], strict=True) if kind == "hparams"}
     notes = []
-    for parent, subs in subs_of.below.items():
-        if len(subs) > 1 or parent in subs_of.own:
-            what = f"{len(subs):,} add_hparams sub-runs" if len(subs) > 1 else "its own hparams"
-            notes.append(
-                f"run {parent} has {what}: a run can have only one set of hparams, so they are not folded"
-            )
-    return subs_of.folded, notes
+    for above, subs in folder.below.items():
+        if all(name in folded for name in subs) and above not in own:
+            continue
+        what = "its own hparams" if subs[0] in folded else f"{len(subs):,} add_hparams sub-runs"
+        notes.append(
+            f"run {above} has {what}: a run can have only one set of hparams, so they are not folded"
+        )
+        for name in subs:
+            folded.pop(name, None)
+    return folded, notes
 
 
 def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:

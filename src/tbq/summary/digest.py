@@ -1,4 +1,4 @@
-"""The data of a summary, read a few runs at a time: statistics of scalars, hyperparameters, and the tags."""
+"""The data of a summary, read a few runs at a time: statistics of scalars, hyperparameters, tags, and states."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 from tbq.columns.codes import values_of
 from tbq.decode.options import DecodeOptions, Reading
+from tbq.decode.reader import table_of
+from tbq.kinds.run_states import RunFacts, facts_of, states_now
 from tbq.kinds.values import Values
 from tbq.summary.statistics import Statistic, statistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tbq._core import Result
     from tbq.decode.reader import Reader
     from tbq.source import Run
+    from tbq.states import State
 
 _SERIES = ("run", "tag", "kind", "count")
 
@@ -33,6 +37,10 @@ class Digest:
         self._rows = 0
         self._hparams: list[pa.Table] = []
         self._series: list[pa.Table] = []
+        self._stored: pa.Table | None = None  # the `runs` table of a lake, which has the states
+        self._facts: dict[str, RunFacts] = {}
+        self._resumed: list[Run] = []
+        self.states: dict[str, State | None] = {}
 
     @classmethod
     def read(
@@ -44,22 +52,29 @@ class Digest:
         keep: int,
         reading: Reading,
     ) -> Digest:
-        """Read these runs. With a range of steps, read twice: the range does not apply to hyperparameters."""
+        """Read these runs. With a range of steps, read twice: hyperparameters and states ignore it."""
         digest = cls(stats, keep)
+        digest._stored = reader.stored_overview("runs")
+        digest._read(reader, runs, steps, reading)
+        digest.states = digest._states(reader, runs, reading)
+        return digest
+
+    def _read(
+        self, reader: Reader, runs: Sequence[Run], steps: tuple[int, int] | None, reading: Reading
+    ) -> None:
         on_error = reading.get("on_error", "warn")
         columns = ("run", "tag", "step", "value")
         if steps is None:
             options = DecodeOptions.of(reading, columns=columns)
             for part, result in reader.in_groups(runs, ["scalars", "hparams"], options, on_error):
-                digest._add_scalars(reader.scalars(result, part))
-                digest._add_others(Values(reader, "hparams", result, part, None, "ignore"))
-            return digest
+                self._add_scalars(reader.scalars(result, part))
+                self._add_others(reader, part, result)
+            return
         options = DecodeOptions.of(reading, columns=columns, steps=steps)
         for part, result in reader.in_groups(runs, ["scalars"], options, on_error):
-            digest._add_scalars(reader.scalars(result, part))
+            self._add_scalars(reader.scalars(result, part))
         for part, result in reader.in_groups(runs, ["hparams"], DecodeOptions.of(reading), "ignore"):
-            digest._add_others(Values(reader, "hparams", result, part, None, "ignore"))
-        return digest
+            self._add_others(reader, part, result)
 
     def _add_scalars(self, scalars: pa.Table) -> None:
         runs, of_tags = statistics(scalars, self._stats)
@@ -70,9 +85,47 @@ class Digest:
         elif self._scalars is not None:
             self._scalars.append(scalars)
 
-    def _add_others(self, hparams: Values) -> None:
+    def _add_others(self, reader: Reader, part: Sequence[Run], result: Result) -> None:
+        hparams = Values(reader, "hparams", result, part, None, "ignore")
         self._hparams.append(hparams.arrow())
-        self._series.append(hparams.series().select(_SERIES))
+        series = hparams.series()
+        self._series.append(series.select(_SERIES))
+        if self._stored is None:
+            self._facts |= facts_of([run.name for run in part], result, series)
+            several = {report.run for report in result.files if report.sessions > 1}
+            self._resumed += [
+                run
+                for index, run in enumerate(part)
+                if index in several or len(run.files) - len(run.below) > 1
+            ]
+
+    def _states(self, reader: Reader, runs: Sequence[Run], reading: Reading) -> dict[str, State | None]:
+        """The states of these runs: each other's siblings."""
+        if self._stored is not None:
+            known = dict(zip(values_of(self._stored["run"]), values_of(self._stored["state"]), strict=True))
+            return {run.name: known[run.name] for run in runs}
+        states: dict[str, State | None] = {**states_now(self._facts)}
+        # Without times of values, pauses are upper bounds; and steps may be of rows that a restart removed, which
+        # matters for runs without an end.
+        least = states_now({name: facts._replace(pause=0.0) for name, facts in self._facts.items()})
+        resumed = {run.name for run in self._resumed}
+        unsure = [
+            run
+            for run in runs
+            if states[run.name] != least[run.name]
+            or (
+                run.name in resumed
+                and states[run.name] in ("finished", "crashed")
+                and not self._facts[run.name].ends.end
+            )
+        ]
+        if unsure:
+            options = DecodeOptions.of(reading)
+            for part, result in reader.in_groups(unsure, [], options, "ignore", count=True):
+                names = [run.name for run in part]
+                self._facts |= facts_of(names, result, table_of(result.series(names)))
+            states |= states_now(self._facts)
+        return states
 
     @property
     def scalars(self) -> pa.Table | None:

@@ -1,4 +1,4 @@
-"""One row per run: statistics of scalars, hyperparameters, the last texts and images, joined."""
+"""One row per run: its state, statistics of scalars, hyperparameters, the last texts and images, joined."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def summary(
     columns += _of_hparams(digest.hparams, rows)
     for kind, values in media_values.items():
         columns += _of_media(kind, values, steps, wanted, rows)
-    arrow, names = _named(rows, columns)
+    arrow, names = _named(rows, digest.states, columns)
     table = SummaryTable(_require(arrow, required), "summary", logdir=reader.path, began=reader.began)
     table.best = {name: (names[f"{name}\0best"], names[f"{name}\0best_step"]) for name in ways}
     scalars = digest.scalars
@@ -273,14 +273,19 @@ def _places(runs: Sequence[str], rows: Sequence[str]) -> Any:
     return lambda column: take_cells(column, own)
 
 
-def _named(rows: Sequence[str], columns: Sequence[_Column]) -> tuple[pa.Table, dict[str, str]]:
+def _named(
+    rows: Sequence[str], states: Mapping[str, str | None], columns: Sequence[_Column]
+) -> tuple[pa.Table, dict[str, str]]:
     """The table with distinct column names, and the names of the columns of best and last values."""
     import pyarrow as pa
 
     order = sorted(range(len(columns)), key=lambda i: columns[i].claim)
     wanted = [(columns[i].name, columns[i].qualifier) for i in order]
-    names = dict(zip(order, distinct(wanted, reserved=("run",)), strict=True))
-    arrays: dict[str, Any] = {"run": pa.array(list(rows), pa.dictionary(pa.int32(), pa.string()))}
+    names = dict(zip(order, distinct(wanted, reserved=("run", "state")), strict=True))
+    label = pa.dictionary(pa.int32(), pa.string())
+    arrays: dict[str, Any] = {
+        "run": pa.array(list(rows), label), "state": pa.array([states[run] for run in rows], label),
+    }  # fmt: skip
     arrays |= {names[i]: column.values for i, column in enumerate(columns)}
     by_what = {column.best: names[i] for i, column in enumerate(columns) if column.best}
     by_what |= {f"{column.tag}\0last": names[i] for i, column in enumerate(columns) if column.tag is not None}

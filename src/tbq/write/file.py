@@ -58,6 +58,18 @@ def _described(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def _end(failed_by: str) -> bytes:
+    """The field of an Event that says how its writer ended."""
+    status = wire.integer(1, 2 if failed_by else 1)
+    return wire.message(_END, status + wire.text(2, failed_by.encode(errors="replace")[:1000]))
+
+
+def _status_is_hidden() -> bool:
+    """Whether the process is not told its exit status: a child of multiprocessing never calls exit()."""
+    process = sys.modules.get("multiprocessing.process")
+    return not _core.can_mark_at_exit() or (process is not None and process.parent_process() is not None)
+
+
 class EventFile:
     """The records of a writer on their way to a file. `drain`, `finish` and `fail` run on the flusher."""
 
@@ -84,6 +96,7 @@ class EventFile:
         self.is_copy = False  # of a writer in another process, with which it shares a run
         self.outlives_exit = False  # if it is only flushed at exit, because the program may log until its end
         self.left = False  # it was flushed at exit; since then, each event is written at once
+        self.is_exiting = False  # the process ends
         self.failed_by = ""  # the error that ended the run, as text
         self.finished = False  # all events are written or lost
         self.path: Path | None = None
@@ -167,9 +180,14 @@ class EventFile:
         self.settle(patience)
         self.pending.close()
         arrived = self.settle(patience)  # also what other threads have logged in the meantime
-        self.mark_end(self.failed_by)
+        by_status = self._is_marked_by_status
+        if not by_status:
+            self.mark_end(self.failed_by)
         self.buffer.close()
-        return flusher.ask(self, "close", wait=True, patience=patience) and arrived
+        in_time = flusher.ask(self, "close", wait=True, patience=patience) and arrived
+        if by_status and in_time:
+            self._mark_by_status()
+        return in_time
 
     @property
     def is_resting(self) -> bool:
@@ -191,22 +209,35 @@ class EventFile:
         each ended, and the last value may be much older.
         """
         if self._to_disk and (self.path is not None or self.buffer.pending_bytes):
-            status = wire.integer(1, 2 if failed_by else 1) + wire.text(
-                2, failed_by.encode(errors="replace")[:1000]
-            )
             dropped = self.buffer.dropped
             now = time.time() if self.end_time is None else self.end_time
-            self.buffer.fields(b"" if self.is_copy else wire.message(_END, status), None, now)
+            self.buffer.fields(b"" if self.is_copy else _end(failed_by), None, now)
             self._marked, self._mark_dropped = True, self.buffer.dropped > dropped
+
+    @property
+    def _is_marked_by_status(self) -> bool:
+        """Whether the exit status says how the run ended: `sys.exit(1)` is an error, `sys.exit()` is not."""
+        return self.is_exiting and not (
+            self.failed_by or self.is_copy or self.is_resting or _status_is_hidden()
+        )
+
+    def _mark_by_status(self) -> None:
+        if self._to_disk and self.path is not None and self.failure is None:
+            path, when = os.fsencode(self.path.absolute()), self.end_time or 0.0
+            _core.mark_at_exit(path, _end(""), _end("SystemExit"), when)
 
     def close_at_exit(self, patience: float) -> bool:
         """Close at exit, when losses can only be logged."""
         self.failed_by = self.failed_by or _unhandled()
+        self.is_exiting = True
         if self.outlives_exit:
             flusher.write_through = self.left = True
-            if not self.is_resting:
+            by_status = self._is_marked_by_status
+            if not (by_status or self.is_resting):
                 self.mark_end(self.failed_by)
             in_time = self.flush(patience)
+            if by_status and in_time:
+                self._mark_by_status()
         else:
             in_time = self.close(patience)
         where = self.path or self.directory

@@ -56,12 +56,9 @@ class Flusher:
             return True
         return self._answered(self._question(file, action), patience)
 
-    def end_all(self, patience: float) -> None:
-        """Mark the end of all files and flush them, as long as there is progress."""
-        for file in live():
-            file.mark_end()
-        files = unfinished()
-        if files and self.start() and not self.is_current_thread():
+    def ask_all(self, files: list[EventFile], patience: float) -> None:
+        """Flush several files, as long as there is progress."""
+        if self.start() and not self.is_current_thread():
             wait = patience
             for file in files:
                 if not file.settle(wait):
@@ -91,8 +88,14 @@ class Flusher:
     def settle(self) -> None:
         """Flush all files, and write each event at once from now on."""
         self.write_through = True
+        from tbq.write.file import failure_of_caller
+
+        failed_by = failure_of_caller()  # multiprocessing calls this while an error ends the process
+        for file in live():
+            file.failed_by = file.failed_by or failed_by
+            file.mark_end(file.failed_by)
         if self._thread is not None:  # otherwise this process has logged nothing yet
-            self.end_all(_EXIT_SECONDS)
+            self.ask_all(unfinished(), _EXIT_SECONDS)
 
     def start(self) -> bool:
         """Start the thread if it is not running; False if that is impossible."""
@@ -223,7 +226,13 @@ def _settle_this_process(_: object = None) -> None:
     sys.modules["multiprocessing.util"].Finalize(None, flusher.settle, exitpriority=10)
 
 
-termination.before_end(lambda: flusher.end_all(_SIGNAL_SECONDS), first=True)  # data first, cleaning up later
+def _flush_before_end() -> None:
+    for file in live():
+        file.mark_end("ended by a signal")
+    flusher.ask_all(unfinished(), _SIGNAL_SECONDS)
+
+
+termination.before_end(_flush_before_end, first=True)  # data first, cleaning up later
 
 
 def _in_child() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -231,7 +232,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         self._closed = True
         self.unwatch()
         failure = self._of_each_line(SummaryWriter.close)
-        self._file.failed_by = failure_of_caller()
+        self._file.failed_by = self._file.failed_by or failure_of_caller()
         self._file.close()
         if failure is not None:
             raise failure
@@ -275,6 +276,8 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         if getattr(self, "_closed", True) or self._file.closed or self._file.left:
             return
         used = self._file.path is not None
+        # No function called this: the interpreter frees what a function had that was left by `sys.exit`.
+        self._file.is_exiting = sys._getframe().f_back is None and not hasattr(sys, "ps1")
         self.close()
         if used and self._reports_unclosed:
             warn(

@@ -13,9 +13,10 @@ What to do
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tbq.diagnosis.finding import Finding, Rule
+from tbq.kinds.run_states import RunFacts, joined, states_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,29 +27,16 @@ RULE = Rule("TBQ409", "crashed", "warning")
 
 
 def check(survey: Survey) -> Iterator[Finding]:
-    for row in _runs(survey):
-        if row["state"] == "crashed":
-            step = "" if row["last_step"] is None else f" at step {row['last_step']:,}"
-            yield RULE.finding(
-                f"crashed{step}: an error ended it, or it stopped far before the other runs",
-                run=row["run"],
-                hint="run it again, or leave it out",
-            )
+    facts = _folded(survey)
+    for run, state in states_now(facts).items():
+        if state == "crashed":
+            step = facts[run].last_step
+            where = "" if step is None else f" at step {step:,}"
+            why = "an error ended it" if facts[run].ends.end else "it stopped far before the other runs"
+            yield RULE.finding(f"crashed{where}: {why}", run=run, hint="run it again, or leave it out")
 
 
-def _runs(survey: Survey) -> list[dict[str, Any]]:
-    from tbq.decode.reader import Reader
-    from tbq.decode.sub_runs import fold
-    from tbq.errors import SourceError
-    from tbq.kinds.overview import overview
-
-    if not survey.runs:
-        return []
-    reader = Reader(fold(survey.discovered, survey.unpacked), survey.unpacked)
-    try:
-        rows: list[dict[str, Any]] = (
-            overview(reader, "runs").select(["run", "last_step", "state"]).to_pylist()
-        )
-    except SourceError:  # no file can be read, which is another finding
-        return []
-    return rows
+def _folded(survey: Survey) -> dict[str, RunFacts]:
+    """The facts about runs with their sub-runs."""
+    folded = survey.folder.fold(survey.discovered).runs
+    return {run.name: joined([survey.facts[name] for name in (run.name, *run.folded)]) for run in folded}

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tbq.errors import UsageError
+from tbq.roles import better
 from tbq.server.answers.groups import BANDS, grouped, lines
 from tbq.server.answers.packed_curves import pack
 from tbq.server.answers.points import AXES, axis, having, placed, smooth_values, weight
-from tbq.server.answers.usual import usual
+from tbq.server.answers.usual import far_outside, usual
 from tbq.server.http.encoding import Answer, frame
 from tbq.table.pixels import Columns, columns_of, grid
 
@@ -101,7 +102,14 @@ def _curves(log: LiveLog, params: Params) -> Answer:
         if names is not None:
             for each, run in zip(series, runs, strict=True):
                 each["group"] = names.of_run[run]
-    return _frame(asked, curves, {}, version=version, series=series, usual=usual(curves.columns, asked.log_y))
+    return _frame(
+        asked,
+        curves,
+        {},
+        version=version,
+        series=series,
+        usual=usual(curves.columns, asked.log_y, better(asked.tag)),
+    )
 
 
 def _of_runs(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
@@ -186,7 +194,10 @@ def _of_groups(
         )
     bands = {} if band == "none" else {"lower": np.array(lower), "upper": np.array(upper)}
     curves = Made(low, high, _stacked(columns, asked.width), None, [])
-    limits = usual(behind.columns, asked.log_y)
+    limits = usual(behind.columns, asked.log_y, better(asked.tag))
+    far = {run for run, out in zip(members, far_outside(behind.columns, limits), strict=True) if out}
+    for each, runs in zip(series, of_group.values(), strict=True):
+        each["diverged"] = sum(run in far - odd for run in runs)
     return _frame(asked, curves, bands, version=version, series=series, band=band, usual=limits)
 
 

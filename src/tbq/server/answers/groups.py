@@ -78,7 +78,7 @@ def grouping(log: LiveLog, runs: Sequence[str], by: str) -> Grouping:
     with log.lock:
         known = {run: log.hparams.get(run) for run in runs}
     hparams = {run: each.values for run, each in known.items() if each}
-    return Grouping.of_values(runs, names, hparams, foreign=True)
+    return Grouping.of_values(runs, names, hparams)
 
 
 def lines(

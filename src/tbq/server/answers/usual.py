@@ -11,6 +11,7 @@ from tbq.plot.ranges import usual_range
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from tbq.roles import Better
     from tbq.table.pixels import Columns
 
     Floats = NDArray[np.float64]
@@ -20,18 +21,31 @@ _BOTH = 100  # curves; with fewer, the range is computed for both kinds of axis
 _COARSE = 100  # columns of a curve; more would only take longer
 
 
-def usual(columns: Columns, log: bool) -> dict[str, list[float]]:
+def usual(columns: Columns, log: bool, better: Better | None) -> dict[str, list[float]]:
     """The range on a linear and on a log axis; for many curves, only on the requested one."""
     if not columns.min.size:
         return {}
     kinds = (False, True) if len(columns.min) <= _BOTH else (log,)
-    ranges = {"log" if kind else "linear": _usual(columns, kind) for kind in kinds}
+    ranges = {"log" if kind else "linear": _usual(columns, kind, better) for kind in kinds}
     return {name: list(each) for name, each in ranges.items() if each is not None}
 
 
-def _usual(columns: Columns, log: bool) -> tuple[float, float] | None:
+def far_outside(columns: Columns, limits: dict[str, list[float]]) -> list[bool]:
+    """Whether each curve ends farther from the range than the range is high: its run diverged."""
+    if not columns.last.size or not limits:
+        return [False] * len(columns.last)
+    low, high = limits.get("linear") or limits["log"]
+    known = ~np.isnan(columns.last)
+    ends = known.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
+    last = columns.last[np.arange(len(ends)), ends]
+    # Halves, because the height of the range may be infinite.
+    far: list[bool] = (np.abs(last / 2 - (low / 4 + high / 4)) > 1.5 * (high / 2 - low / 2)).tolist()
+    return far
+
+
+def _usual(columns: Columns, log: bool, better: Better | None) -> tuple[float, float] | None:
     every = len(columns.min) // _COMPARED + 1
-    found = usual_range(_curves(columns, every, log), log)
+    found = usual_range(_curves(columns, every, log), log, better)
     if found is None or every == 1:
         return found
     low, high = found

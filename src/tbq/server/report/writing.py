@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from functools import partial
 from html import escape
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import StrPath, bad, choice
 from tbq.decode.options import ON_ERROR
 from tbq.decode.problems import tell
-from tbq.errors import SelectionError, SourceError, collected_warnings, warn
+from tbq.errors import SelectionError, SourceError, UsageError, collected_warnings, warn
 from tbq.export.target import check_free, output
 from tbq.progress import reporting
 from tbq.select import Selection
@@ -55,6 +56,11 @@ def write_report(
     **options: Any,
 ) -> str:
     """Write the report; `options` are passed to `LiveLog`."""
+    if Path(path).suffix.lower() not in ("", ".html", ".htm"):
+        raise UsageError(
+            f"{str(path)!r}: a report is an HTML file",
+            hint="e.g. report.html; a browser prints it as a PDF",
+        )
     check_free(path, force)
     choice("on_error", on_error, ON_ERROR)
     check_weight(smooth)

@@ -1,16 +1,30 @@
 // One card: the curves of a tag, with zoom, crosshair, exact values and downloads.
 
-import { html, useRef, useState, useLayoutEffect, computed, on } from "./ui.js";
+import { html, useRef, useState, useLayoutEffect, useSignal, computed, on } from "./ui.js";
 import { fetchText, link, ranges, report } from "./api.js";
 import { pngOf, svgOf } from "./chart/svg.js";
-import { Chart, charts, nameOf, question } from "./plot.js";
+import { Chart, charts, question } from "./plot.js";
 import { press, move, leave, reset, wheel, key } from "./gestures.js";
 import { hover, fixed } from "./hover.js";
 import { Tooltip } from "./tooltip.js";
 import { Menu, Item, IconButton, download, save, copy, say, fileName } from "./menu.js";
-import { shown, shownSet, runs, version, banded, groupOf, hot, hotGroup, toggled } from "./runs.js";
+import {
+  shown,
+  shownSet,
+  runs,
+  version,
+  banded,
+  baseRun,
+  groupOf,
+  hot,
+  hotGroup,
+  scalarTags,
+  toggled,
+} from "./runs.js";
 import { axis, group, zoom, logs, logX, entire, pins, full, dark } from "./state.js";
 import { Legend } from "./legend.js";
+import { matcher } from "./match.js";
+import { DASHES, join, partners, tagsOn } from "./together.js";
 import { counted } from "./format.js";
 
 /** @param {{ tag: string, description?: string, big?: boolean }} props */
@@ -46,7 +60,7 @@ export function Card({ tag, description = "", big = false }) {
         c.drawSoon();
       }),
       // Redraw the same data.
-      on([dark, logs, logX, entire, zoom, group, groupOf, runs, shownSet], () => c.drawSoon()),
+      on([dark, logs, logX, entire, zoom, group, groupOf, runs, shownSet, baseRun], () => c.drawSoon()),
       on([hover, fixed, hot, hotGroup], () => c.drawOver()),
     ];
     const sized = new ResizeObserver(() => {
@@ -93,6 +107,9 @@ export function Card({ tag, description = "", big = false }) {
       <h3 class="card-title" title=${description || tag}>
         <span class="dim">${tag.slice(0, cut)}</span>
         ${tag.slice(cut)}
+        ${tagsOn(tag)
+          .slice(1)
+          .map((each) => html`<span key=${each} class="dim"> + ${each}</span>`)}
       </h3>
       <span class="card-tools">
         <button
@@ -109,6 +126,7 @@ export function Card({ tag, description = "", big = false }) {
           name=${big ? "close" : "full"} label=${big ? "Close" : "Full screen"}
           onClick=${() => (full.value = big ? "" : tag)}
         />
+        <${TagsMenu} tag=${tag} />
         <${CardMenu} chart=${c} />
       </span>
     </header>
@@ -129,7 +147,7 @@ export function Card({ tag, description = "", big = false }) {
         empty &&
         html`<div class="plot-note">The shown runs have no points${zoom.value ? " in this range" : ""}.</div>`
       }
-      <${Tooltip} chart=${c} tag=${tag} />
+      <${Tooltip} chart=${c} tag=${tag} big=${big} />
     </div>
     <footer class="card-foot">
       <${Legend} chart=${c} curves=${c.curves} tag=${tag} big=${big} />
@@ -142,7 +160,7 @@ export function Card({ tag, description = "", big = false }) {
 function RangeSwitch({ tag, left }) {
   const whole = entire.value.has(tag);
   if (!left && !whole) return null;
-  const what = banded.value ? "group" : "run";
+  const what = tagsOn(tag).length > 1 ? "curve" : banded.value ? "group" : "run";
   return html`<button
     type="button" class="range-switch" aria-pressed=${whole}
     title=${whole ? "Leave outliers out of the range" : "Show the whole range"}
@@ -156,7 +174,33 @@ function RangeSwitch({ tag, left }) {
 function describe(c) {
   if (!c.curves) return `${c.tag}: loading`;
   const n = c.curves.series.length;
-  return `${c.tag}: ${counted(n, banded.peek() ? "group" : "run")}, ${counted(c.curves.points, "point")}`;
+  return `${tagsOn(c.tag).join(", ")}: ${counted(n, banded.peek() ? "group" : "run")}, ${counted(c.curves.points, "point")}`;
+}
+
+/** Puts other tags on the chart. @param {{ tag: string }} props */
+function TagsMenu({ tag }) {
+  const typed = useSignal("");
+  const now = tagsOn(tag);
+  const { test } = matcher(typed.value);
+  const names = scalarTags.value.map((each) => each.tag).filter((each) => each !== tag && test(each));
+  // Chosen tags first, then those that people compare with this one.
+  const first = [...now.slice(1), ...partners(tag, scalarTags.value)].filter((each) => names.includes(each));
+  const item = (/** @type {string} */ each) => html`<${Item}
+    key=${each} checked=${now.includes(each)} onClick=${() => join(tag, each)}
+    disabled=${!now.includes(each) && now.length >= DASHES.length}
+  >
+    ${each}
+  <//>`;
+  return html`<${Menu} icon="plus" title=${`Tags on the chart of ${tag}`} align="right">
+    <div class="menu-list">
+      <input
+        class="menu-search" aria-label="Find a tag" placeholder="Add a tag to this chart" value=${typed.value}
+        onInput=${(/** @type {any} */ e) => (typed.value = e.target.value)}
+      />
+      ${[...new Set([...first, ...names])].slice(0, 40).map(item)}
+      ${!names.length && html`<p class="dim menu-title">No other tag matches.</p>`}
+    </div>
+  <//>`;
 }
 
 /** @param {{ chart: Chart }} props */
@@ -165,11 +209,17 @@ function CardMenu({ chart: c }) {
     const drawn = c.picture();
     if (!drawn) return;
     const name = fileName(c.tag);
-    if (type === "svg") download(svgOf(drawn, c.tag, nameOf), `${name}.svg`, "image/svg+xml");
-    else download(await pngOf(drawn, c.tag, nameOf), `${name}.png`);
+    const title = tags.join(" + ");
+    const label = (/** @type {import("./types.js").Series} */ series) => c.label(series, true);
+    if (type === "svg") download(svgOf(drawn, title, label), `${name}.svg`, "image/svg+xml");
+    else download(await pngOf(drawn, title, label), `${name}.png`);
   };
   const { tag } = c;
-  const csv = () => save(link("points", { tag, runs: ranges(shown.value), format: "csv" }), `${fileName(tag)}.csv`);
+  const tags = tagsOn(tag);
+  const csv = () => {
+    for (const each of tags)
+      save(link("points", { tag: each, runs: ranges(shown.value), format: "csv" }), `${fileName(each)}.csv`);
+  };
   const command = async () => {
     const { runs: ids, smooth: s, log, group: g, band: b, low, high, x } = question(tag, 600);
     try {
@@ -202,7 +252,10 @@ function CardMenu({ chart: c }) {
         <${Item} onClick=${then(picture("png"))}>Download PNG<//>
         <${Item} onClick=${then(picture("svg"))}>Download SVG<//>
         ${report === null && html`<${Item} onClick=${then(csv)} hint="all points">Download CSV<//>`}
-        ${report === null && html`<${Item} onClick=${then(command)}>Copy the tbq plot command<//>`}
+        ${
+          report === null &&
+          html`<${Item} onClick=${then(command)} hint=${tags.length > 1 ? tag : ""}>Copy the tbq plot command<//>`
+        }
         <hr />
         <${Item} onClick=${then(() => reset(c))} disabled=${!zoom.value && !c.yZoom}>Reset zoom<//>
         <${Item} onClick=${then(() => (axis.value = axis.value === `tag:${tag}` ? "step" : `tag:${tag}`))}>

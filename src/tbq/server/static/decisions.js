@@ -3,7 +3,7 @@
 import { html, computed } from "./ui.js";
 import { useAsk } from "./ask.js";
 import { ranges } from "./api.js";
-import { group } from "./state.js";
+import { differing, group } from "./state.js";
 import { hparams, labelOf, metricOf, runs, shown, groupColour } from "./runs.js";
 import { number, onPoint } from "./format.js";
 
@@ -35,7 +35,7 @@ function Importance({ metric, asked }) {
   const { data, error } = useAsk("importance", asked, { live: true });
   if (error) return html`<p class="dim">${error}</p>`;
   if (!data?.hparams.length) return null;
-  const rows = /** @type {any[]} */ (data.hparams);
+  const rows = /** @type {any[]} */ (data.hparams).filter((each) => !differing.value || each.values > 1);
   return html`<section class="part">
     <h2 class="part-head plain"><span>What decides ${labelOf(metric)}</span><span class="rule"></span></h2>
     <div class="card media-card scroll" tabindex="0">

@@ -19,6 +19,18 @@ export function number(value, digits = 4, trim = true) {
   return trim ? trimmed(text) : text;
 }
 
+/** A value far outside of a chart, in few characters. @param {number} value */
+export const far = (value) =>
+  Math.abs(value) < 1e5 || !Number.isFinite(value) ? number(value, 3) : value.toExponential(1).replace("e+", "e");
+
+/** How far a value is from another, with its sign; empty if that is not a number.
+ * @param {number} value @param {number} from */
+export function delta(value, from) {
+  const by = value - from;
+  if (!Number.isFinite(by)) return "";
+  return by === 0 ? "±0" : `${by > 0 ? "+" : ""}${Math.abs(by) < 1e5 ? number(by, 3) : far(by)}`;
+}
+
 /**
  * A value with enough digits to distinguish it from another one `unit` away, but at least `least`.
  * @param {number} value @param {number} unit @param {number} least

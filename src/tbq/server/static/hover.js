@@ -15,7 +15,7 @@ export const hover = signal(null);
  */
 export const fixed = signal(null);
 
-export const MOST = 8;
+const MOST = 8; // curves in a tooltip
 
 /**
  * @typedef {{ series: import("./types.js").Series, value: number, at: number, x: number, y: number, nearest: boolean
@@ -23,10 +23,11 @@ export const MOST = 8;
  */
 
 /**
- * The eight curves nearest to the mouse, highest value first. @param {import("./types.js").Curves} curves
- * @param {import("./chart/paint.js").Layout} layout @param {number} x @param {number} py @returns {Reading[]}
+ * The curves nearest to the mouse, highest value first. @param {Pick<import("./types.js").Curves, "series">} curves
+ * @param {import("./chart/paint.js").Layout} layout @param {number} x @param {number} py @param {number} most
+ * @returns {Reading[]}
  */
-export function readings(curves, layout, x, py) {
+export function readings(curves, layout, x, py, most = MOST) {
   const toX = toPixels(layout.xs);
   const toY = toPixels(layout.ys);
   const px = toX(x);
@@ -44,11 +45,11 @@ export function readings(curves, layout, x, py) {
     const far =
       (py >= high && py <= low ? Math.abs(py - y) * 0.01 : Math.min(Math.abs(py - high), Math.abs(py - low))) +
       Math.max(0, Math.abs(at - px) - 30) * 4;
-    if (best.length === MOST && far >= best[MOST - 1].far) continue;
+    if (best.length === most && far >= best[most - 1].far) continue;
     let place = best.length;
     while (place > 0 && best[place - 1].far > far) place--;
     best.splice(place, 0, { series, value, at: series.x[k], x: at, y, nearest: false, far });
-    if (best.length > MOST) best.pop();
+    if (best.length > most) best.pop();
   }
   if (best[0]) best[0].nearest = true;
   return best.sort((a, b) => b.value - a.value);
@@ -69,18 +70,28 @@ export async function exact(question, signal) {
   return new Map(answer.points.map((/** @type {any} */ each) => [each.id, { ...each, step: stepOf(each.step) }]));
 }
 
+const GAP = 12; // between the crosshair and the tooltip
+
+/** How wide a tooltip may be, so that it fits right or left of the crosshair.
+ * @param {{ left: number, right: number }} area inside of the axes @param {number} px of the crosshair */
+export const roomAt = ({ left, right }, px) => Math.max(right + 8 - px, px - left) - GAP;
+
+/** How many curves a tooltip names, so that it is no higher than its chart. @param {number} high of the chart */
+export const mostIn = (high) => Math.max(1, Math.min(MOST, Math.floor((high - 62) / 18)));
+
 /**
- * Where a tooltip of w × h pixels goes, on the screen: right of the crosshair, else left of it within the chart, else
- * right of it beyond the chart, else above the curve. So it covers no axis of its chart.
+ * Where a tooltip of w × h pixels goes, on the screen: right of the crosshair, else left of it. If both sides
+ * are too narrow for it, above or below the curve. It covers no axis.
  * @param {{ left: number, top: number, right: number, bottom: number }} area inside of the axes, on the screen
  * @param {number} w @param {number} h @param {number} px @param {number} py of the nearest curve, on the screen
- * @param {number} screen the width of the screen @returns {{ x: number, y: number }}
+ * @returns {{ x: number, y: number }}
  */
-export function beside(area, w, h, px, py, screen) {
-  const y = Math.max(4, Math.min(Math.max(py - h / 2, area.top), area.bottom - h - 4));
-  if (px + 14 + w <= area.right + 8) return { x: px + 14, y };
-  if (px - 14 - w >= area.left) return { x: px - 14 - w, y };
-  if (px + 14 + w <= screen - 4) return { x: px + 14, y };
-  const x = Math.max(4, Math.min(Math.max(px - w / 2, area.left), screen - w - 4));
-  return { x, y: Math.max(4, py - h - 14) };
+export function beside(area, w, h, px, py) {
+  const within = (/** @type {number} */ v, /** @type {number} */ low, /** @type {number} */ high) =>
+    Math.max(Math.min(v, high), low);
+  const y = within(py - h / 2, area.top, area.bottom - h - 4);
+  if (px + GAP + w <= area.right + 8) return { x: px + GAP, y };
+  if (px - GAP - w >= area.left) return { x: px - GAP - w, y };
+  const x = within(px - w / 2, area.left + 2, area.right + 8 - w);
+  return { x, y: py - GAP - h >= area.top - 8 ? py - GAP - h : within(py + GAP, area.top, area.bottom - h - 4) };
 }

@@ -25,6 +25,7 @@ function anywhere() {
     k: () => moveCursor(-1),
     s: () => atCursor("solo"),
     p: () => atCursor("pin"),
+    b: () => atCursor("base"),
     w: () => (wide.value = !wide.value),
     d: () => (theme.value = dark.value ? "light" : "dark"),
     "?": () => (help.value = !help.value),

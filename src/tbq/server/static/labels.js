@@ -4,7 +4,7 @@
 const GAP = "…";
 // One part of a name: key=value, whose key may contain _, or a word, with the number after it (lr_0.1, run 3);
 // separators are / , ; _ and spaces.
-const PART = /[^/,; =]+=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?/gu;
+const PART = /[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?/gu;
 
 /** The letters of a text. @param {string} text */
 const size = (text) => {

@@ -2,31 +2,68 @@
 
 import { html } from "./ui.js";
 import { hover, fixed } from "./hover.js";
-import { banded, legendOf, hot, hotGroup, shownSet } from "./runs.js";
+import { banded, hot, hotGroup, isBase, shownSet } from "./runs.js";
 import { nearest } from "./chart/series.js";
-import { colour, nameOf } from "./plot.js";
-import { count, number } from "./format.js";
+import { colour } from "./plot.js";
+import { DASHES, tagLabels, tagsOn } from "./together.js";
+import { count, counted, delta, far, number } from "./format.js";
 
 const FEW = 8; // curves that a card names
 const MOST = 300; // names in full screen
 
 /** @typedef {import("./types.js").Series} Series */
 
-/** The value at x, or the last one. @param {Series} series @param {number | null} x */
+/** The value at x, or the last one. @param {Series | undefined} series @param {number | null} x */
 function valueAt(series, x) {
+  if (!series) return NaN;
   const k = nearest(series, x ?? Infinity);
   return k < 0 ? NaN : series.last[k];
 }
+
+/** A piece of a curve, as it is drawn. @param {{ colour?: string, dash: number[] }} props */
+export function Sample({ colour: tint = "currentColor", dash }) {
+  const wide = dash.length ? 22 : 10;
+  return html`<svg class="sample" width=${wide} height="4" aria-hidden="true">
+    <line x1="0" x2=${wide} y1="2" y2="2" stroke=${tint} stroke-width="3" stroke-dasharray=${dash.join(" ") || "none"} />
+  </svg>`;
+}
+
+/** Which dash is which tag, if a chart has several. @param {{ tag: string }} props */
+function Tags({ tag }) {
+  const tags = tagsOn(tag);
+  if (tags.length < 2) return null;
+  const short = tagLabels(tags);
+  return tags.map(
+    (each, i) => html`<li key=${each} title=${each} class="dim">
+      <${Sample} dash=${DASHES[i]} /><span class="legend-name">${short.get(each)}</span>
+    </li>`,
+  );
+}
+
+/** How many runs a mean has, and how many of them ruin it. @param {Series} series */
+const membersOf = ({ runs, notFinite, diverged }) =>
+  [`n=${runs}`, notFinite && `${notFinite} not finite`, diverged && `${diverged} diverged`].filter(Boolean).join(", ");
 
 /** @param {{ chart: any, curves: import("./types.js").Curves | null, tag: string, big: boolean }} props */
 export function Legend({ chart, curves, tag, big }) {
   if (!curves || !shownSet.value) return null;
   const all = /** @type {Series[]} */ (chart.series());
   if (all.length > FEW && !big)
-    return html`<span class="dim legend-note">${count(all.length)} ${banded.value ? "groups" : "runs"}</span>`;
+    return html`<ul class="legend" aria-label=${`Legend of ${tag}`}>
+      <${Tags} tag=${tag} />
+      <li class="dim">${counted(all.length, tagsOn(tag).length > 1 ? "curve" : banded.value ? "group" : "run")}</li>
+      ${
+        banded.value &&
+        all
+          .filter((each) => each.diverged)
+          .slice(0, 2)
+          .map((each) => html`<li key=${each.key} class="dim">${chart.label(each)}: ${membersOf(each)}</li>`)
+      }
+    </ul>`;
   const at = hover.value ?? fixed.value;
   const x = at ? at.x : null;
   // In full screen, values come in order at the crosshair.
+  const bases = chart.bases();
   const rows = all.slice(0, MOST).map((series) => ({ series, value: valueAt(series, x) }));
   if (big) rows.sort((a, b) => (Number.isNaN(a.value) ? 1 : Number.isNaN(b.value) ? -1 : b.value - a.value));
   const point = (/** @type {Series | null} */ series) => {
@@ -34,17 +71,23 @@ export function Legend({ chart, curves, tag, big }) {
     hotGroup.value = series?.group ?? null;
   };
   return html`<ul class=${`legend ${big ? "legend-big" : ""}`} aria-label=${`Legend of ${tag}`}>
+    <${Tags} tag=${tag} />
     ${rows.map(
       ({ series, value }) => html`<li
-        key=${series.key} title=${nameOf(series)} onMouseEnter=${() => point(series)} onMouseLeave=${() => point(null)}
+        key=${series.key} title=${chart.label(series, true)} onMouseEnter=${() => point(series)} onMouseLeave=${() => point(null)}
       >
-        <span class="swatch" style=${{ background: colour(series) }}></span>
-        <span class="legend-name">${legendOf(series)}</span>
+        <${Sample} colour=${colour(series)} dash=${chart.dash(series)} />
+        <span class=${`legend-name ${isBase(series) ? "strong" : ""}`}>${chart.label(series)}</span>
+        ${series.group !== null && html`<span class="dim">${membersOf(series)}</span>`}
+        <span class="legend-value num">
+          ${Number.isNaN(value) ? "" : Math.abs(value) < 1e5 ? number(value, 4, false) : far(value)}
+        </span>
         ${
-          series.group !== null &&
-          html`<span class="dim">n=${series.runs}${series.notFinite ? `, ${series.notFinite} not finite` : ""}</span>`
+          bases.size > 0 &&
+          html`<span class="delta">
+            ${isBase(series) ? "baseline" : delta(value, valueAt(bases.get(series.tag), x))}
+          </span>`
         }
-        <span class="legend-value num">${Number.isNaN(value) ? "" : number(value, 4, false)}</span>
       </li>`,
     )}
     ${all.length > MOST && html`<li class="dim">and ${count(all.length - MOST)} more</li>`}

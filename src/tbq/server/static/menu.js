@@ -8,6 +8,8 @@ const PATHS = /** @type {Record<string, string>} */ ({
   full: "M6 2.5H2.5V6M10 2.5h3.5V6M6 13.5H2.5V10M10 13.5h3.5V10",
   close: "M4 4l8 8M12 4l-8 8",
   pin: "M6 2.5h4M6.8 2.5v4L4.5 9.5h7L9.2 6.5v-4M8 9.5V14",
+  flag: "M4 14V2.5h8.5l-2 3 2 3H4",
+  plus: "M8 3.5v9M3.5 8h9",
   down: "M4 6.2 8 10l4-3.8",
   right: "M6.2 4 10 8l-3.8 4",
   left: "M9.8 4 6 8l3.8 4",

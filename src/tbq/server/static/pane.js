@@ -1,7 +1,7 @@
 // The left side: filter, group, top N and columns above the table of runs.
 
 import { html, useSignal } from "./ui.js";
-import { filter, group, band, top, columns, solo, wide } from "./state.js";
+import { group, band, top, columns, solo, baseline, differing, wide } from "./state.js";
 import {
   runs,
   listed,
@@ -9,6 +9,9 @@ import {
   hparams,
   scalarTags,
   shownColumns,
+  tableColumns,
+  baseRun,
+  runLabels,
   filterError,
   filterNote,
   groupError,
@@ -21,9 +24,10 @@ import {
   isReport,
 } from "./runs.js";
 import { groupedBy, written } from "./grouping.js";
+import { FilterField } from "./filterfield.js";
 import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, save } from "./menu.js";
-import { count } from "./format.js";
+import { count, counted } from "./format.js";
 import { link, ranges } from "./api.js";
 import { matcher } from "./match.js";
 import { BANDS, STATES } from "./words.js";
@@ -35,16 +39,7 @@ export function Pane({ children }) {
   const every = all.length > 0 && shown.value.length === all.length && !solo.value;
   return html`<${wide.value ? "main" : "aside"} class="pane" aria-label="Runs">
     <div class="pane-tools">
-      <label class=${`field ${filterError.value ? "wrong" : ""}`}>
-        <${Icon} name="search" />
-        <span class="sr">Filter runs</span>
-        <input
-          id="filter" type="search" spellcheck="false" autocomplete="off"
-          placeholder=${isReport ? "Filter: lr=0.1, */seed=?" : 'Filter: lr=0.1, */seed=?, "val/loss" < 0.3'}
-          value=${filter.value} aria-invalid=${Boolean(error)} aria-describedby="filter-error"
-          onInput=${(/** @type {any} */ e) => (filter.value = e.target.value)}
-        />
-      </label>
+      <${FilterField} />
       <div id="filter-error" class="field-error" role="status">
         ${error}
         ${!error && filterNote.value && html`<span class="dim">${filterNote.value}</span>`}
@@ -75,6 +70,24 @@ export function Pane({ children }) {
           solo.value &&
           html`<button type="button" class="chip" onClick=${() => (solo.value = "")} title="Show all runs">
             only ${solo.value} ✕
+          </button>`
+        }
+        ${
+          baseRun.value &&
+          html`<button
+            type="button" class="chip" id="baseline" onClick=${() => (baseline.value = "")}
+            title=${`Differences to ${baseline.value}; click to end the comparison`}
+          >
+            <${Icon} name="flag" /> ${runLabels.value.get(baseline.value)} ✕
+          </button>`
+        }
+        ${
+          differing.value &&
+          html`<button
+            type="button" class="chip" onClick=${() => (differing.value = false)}
+            title="What is equal in all shown runs is hidden; click to show it"
+          >
+            ${counted(shownColumns.value.length - tableColumns.value.length, "equal column")} hidden ✕
           </button>`
         }
       </div>
@@ -202,6 +215,9 @@ function ColumnsMenu() {
         class="menu-search" aria-label="Find a column" placeholder="Find a column" value=${typed.value}
         onInput=${(/** @type {any} */ e) => (typed.value = e.target.value)}
       />
+      <${Item} checked=${differing.value} onClick=${() => (differing.value = !differing.value)}>
+        Hide what is equal in all shown runs
+      <//>
       ${columns.value && html`<${Item} onClick=${() => (columns.value = null)}>Back to the usual columns<//>`}
       ${Object.entries(FACTS)
         .filter(([, label]) => test(label))

@@ -2,13 +2,28 @@
 // milliseconds.
 
 import { fetchFrame, ranges, report } from "./api.js";
-import { curvesOf, extent, leaving, within, withEdges } from "./chart/series.js";
-import { paint, trace } from "./chart/paint.js";
+import { curvesOf, extent, leaving, merged, within, withEdges } from "./chart/series.js";
+import { inside, paint, trace } from "./chart/paint.js";
 import { toPixels } from "./chart/scale.js";
 import { hover, fixed } from "./hover.js";
 import { inTurn } from "./live.js";
-import { byId, shown, shownSet, runs, version, banded, groupOf, groupColour, colourOf, hot, hotGroup } from "./runs.js";
+import {
+  byId,
+  shown,
+  shownSet,
+  runs,
+  version,
+  banded,
+  groupOf,
+  groupColour,
+  colourOf,
+  hot,
+  hotGroup,
+  isBase,
+  legendOf,
+} from "./runs.js";
 import { axis, band, group, smooth, zoom, logs, logX, entire } from "./state.js";
+import { DASHES, tagLabels, tagsOn } from "./together.js";
 
 /** @typedef {import("./types.js").Curves} Curves */
 /** @typedef {import("./types.js").Series} Series */
@@ -42,7 +57,7 @@ export function question(tag, width) {
   const grouped = banded.value;
   if (report !== null)
     return {
-      tag,
+      tags: tagsOn(tag),
       x: axis.value,
       width: 600,
       smooth: smooth.value || "",
@@ -51,7 +66,7 @@ export function question(tag, width) {
     };
   const ids = shown.value;
   return {
-    tag,
+    tags: tagsOn(tag),
     x: axis.value,
     width,
     smooth: smooth.value || "",
@@ -149,9 +164,16 @@ export class Chart {
     this.loading = !this.curves;
     if (!this.curves) this.tell();
     try {
-      const frame = await inTurn(() => fetchFrame("curves", params, { signal: abort.signal }), abort.signal);
-      if (abort.signal.aborted) return;
-      this.curves = curvesOf(frame, String(params.log ?? "").includes("x"));
+      const { tags, ...question } = params;
+      const { signal } = abort;
+      const frames = await Promise.all(
+        tags.map((/** @type {string} */ tag) =>
+          inTurn(() => fetchFrame("curves", { ...question, tag }, { signal }), signal),
+        ),
+      );
+      if (signal.aborted) return;
+      const logX = String(params.log ?? "").includes("x");
+      this.curves = merged(frames.map((frame) => curvesOf(frame, logX)));
       const { low, high: _, ...rest } = params;
       const key = JSON.stringify(rest);
       if (low === undefined) {
@@ -179,6 +201,27 @@ export class Chart {
     return list.filter((each) => each.id === null || set.has(each.id));
   }
 
+  /** @param {Series} series */
+  dash(series) {
+    return DASHES[Math.max(tagsOn(this.tag).indexOf(series.tag), 0)];
+  }
+
+  /** The name of a curve, with its tag if there are several. @param {Series} series @param {boolean} whole */
+  label(series, whole = false) {
+    const tags = tagsOn(this.tag);
+    const name = whole ? nameOf(series) : legendOf(series);
+    return tags.length > 1 ? `${name} · ${whole ? series.tag : tagLabels(tags).get(series.tag)}` : name;
+  }
+
+  /** The curves that the others are compared with: one for each tag. */
+  bases() {
+    return new Map(
+      this.series()
+        .filter(isBase)
+        .map((each) => [each.tag, each]),
+    );
+  }
+
   /** @returns {import("./chart/paint.js").Picture | null} */
   picture() {
     if (!this.curves || !this.base || !this.width || !this.height) return null;
@@ -199,6 +242,8 @@ export class Chart {
       leaving: left,
       series: visible.series,
       colour,
+      dash: (series) => this.dash(series),
+      front: visible.series.filter(isBase),
       x: /** @type {[number, number]} */ (x),
       y,
       logX: logX.peek() && axis.peek() !== "wall",
@@ -250,26 +295,26 @@ export class Chart {
     const ink = inkOf(canvas);
     const toX = toPixels(l.xs);
     const toY = toPixels(l.ys);
-    const lit = this.series().find((each) =>
+    const lit = this.series().filter((each) =>
       each.group !== null
         ? each.group === hotGroup.peek() || each.group === groupOf.peek().get(hot.peek() ?? -1)?.name
         : each.id === hot.peek(),
     );
-    if (lit) {
+    if (lit.length) {
       context.save();
-      if (this.curves.series.length > 1) {
+      if (this.curves.series.length > lit.length) {
         context.fillStyle = ink.ground;
         context.globalAlpha = 0.6;
         context.fillRect(l.left, l.top - 4, l.right - l.left + 6, l.bottom - l.top + 3);
         context.globalAlpha = 1;
       }
-      context.beginPath();
-      context.rect(l.left, l.top - 4, l.right - l.left + 6, l.bottom - l.top + 6);
-      context.clip();
-      context.lineJoin = "round";
-      context.strokeStyle = colour(lit);
+      inside(context, l);
       context.lineWidth = 2.2;
-      trace(context, lit, toX, toY);
+      for (const each of lit) {
+        context.strokeStyle = colour(each);
+        context.setLineDash(this.dash(each));
+        trace(context, each, toX, toY);
+      }
       context.restore();
     }
     const at = hover.peek() ?? fixed.peek();

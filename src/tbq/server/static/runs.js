@@ -7,7 +7,20 @@ import { count } from "./format.js";
 import { natural } from "./order.js";
 import { labels } from "./labels.js";
 import { ascending, stepOf } from "./steps.js";
-import { filter, group, band, sort, top, columns, hidden, pinnedRuns, solo, dark } from "./state.js";
+import {
+  filter,
+  group,
+  band,
+  sort,
+  top,
+  columns,
+  hidden,
+  pinnedRuns,
+  solo,
+  baseline,
+  differing,
+  dark,
+} from "./state.js";
 
 /** @typedef {import("./types.js").Run} Run */
 
@@ -345,15 +358,26 @@ export const listed = computed(() => {
   }
   list = sorted(list, sort.value);
   const pinned = pinnedRuns.value;
-  return pinned.size
-    ? [...list.filter((run) => pinned.has(run.name)), ...list.filter((run) => !pinned.has(run.name))]
-    : list;
+  const base = baseRun.value;
+  // The baseline stays, whatever the filter selects.
+  const rank = (/** @type {Run} */ run) => (run === base ? 0 : pinned.has(run.name) ? 1 : 2);
+  if (base && !list.includes(base)) list = [base, ...list];
+  return base || pinned.size ? [0, 1, 2].flatMap((each) => list.filter((run) => rank(run) === each)) : list;
 });
+
+// The baseline: one run that the others are compared with, or its group if groups are drawn.
+
+export const baseRun = computed(() => runs.value.find((run) => run.name === baseline.value));
+/** @param {import("./types.js").Series} series */
+export function isBase({ id, group: name }) {
+  const base = baseRun.value;
+  return base !== undefined && (name !== null ? name === groupOf.value.get(base.id)?.name : id === base.id);
+}
 
 /** The ids of the runs that are drawn, ascending. */
 export const shown = computed(() => {
   const only = solo.value;
-  if (only) return runs.value.filter((run) => run.name === only).map((run) => run.id);
+  if (only) return runs.value.filter((run) => run.name === only || run === baseRun.value).map((run) => run.id);
   const off = hidden.value;
   return listed.value
     .filter((run) => !off.has(run.name))
@@ -361,6 +385,18 @@ export const shown = computed(() => {
     .sort((a, b) => a - b);
 });
 export const shownSet = computed(() => new Set(shown.value));
+
+/** The columns of the table: all that are chosen, or those whose values differ between the shown runs. */
+export const tableColumns = computed(() => {
+  const list = differing.value ? shown.value.flatMap((id) => byId.value.get(id) ?? []) : [];
+  if (list.length < 2) return shownColumns.value;
+  return shownColumns.value.filter((key) => {
+    if (key === "spark" || (metricOf(key) && !metrics.value[key])) return true;
+    const [first, ...rest] = list;
+    const value = cellOf(first, key);
+    return rest.some((run) => !Object.is(cellOf(run, key), value));
+  });
+});
 
 // Groups come from the server, so that the page, tbq plot and tbq compare agree.
 

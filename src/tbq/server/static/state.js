@@ -29,6 +29,10 @@ export const hidden = signal(new Set()); // names of runs
 export const pinnedRuns = signal(new Set());
 /** @type {import("./types.js").Signal<string>} */
 export const solo = signal(""); // the name of the only run shown
+export const baseline = signal(""); // the name of the run that the others are compared with
+export const differing = signal(false); // leave out what is equal in all shown runs
+/** @type {import("./types.js").Signal<string[][]>} */
+export const joined = signal([]); // the tags of charts of several tags; the first is the card's own
 /** @type {import("./types.js").Signal<string[]>} */
 export const pins = signal([]); // tags
 /** @type {import("./types.js").Signal<Set<string>>} */
@@ -80,6 +84,14 @@ const FIELDS = [
   names("hide", hidden),
   names("pinrun", pinnedRuns),
   text("solo", solo, true),
+  text("baseline", baseline, true),
+  flag("differ", differing),
+  {
+    key: "with",
+    signal: joined,
+    write: (/** @type {string[][]} */ v) => v.map((tags) => JSON.stringify(tags)),
+    read: (/** @type {string[]} */ v) => v.flatMap(tagsIn),
+  },
   { key: "pin", signal: pins, write: (/** @type {string[]} */ v) => v, read: (/** @type {string[]} */ v) => v },
   names("log", logs),
   flag("logx", logX),
@@ -129,6 +141,16 @@ function names(key, signal) {
     write: (/** @type {Set<string>} */ v) => [...v],
     read: (/** @type {string[]} */ v) => new Set(v),
   };
+}
+
+/** The tags of a chart; none if the text is not a list of several. @param {string} text @returns {string[][]} */
+function tagsIn(text) {
+  try {
+    const tags = JSON.parse(text);
+    return Array.isArray(tags) && tags.length > 1 && tags.every((tag) => typeof tag === "string") ? [tags] : [];
+  } catch {
+    return [];
+  }
 }
 
 /** @param {number} value @param {number} low @param {number} high */

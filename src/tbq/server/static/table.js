@@ -7,7 +7,7 @@ import {
   hparams,
   groupOf,
   shownSet,
-  shownColumns,
+  tableColumns,
   cellOf,
   labelOf,
   metricOf,
@@ -16,6 +16,7 @@ import {
   labelsWithin,
   groupLabelsWithin,
   colourOf,
+  baseRun,
   hot,
   hotGroup,
   toggled,
@@ -23,11 +24,12 @@ import {
   runs,
   server,
 } from "./runs.js";
-import { sort, solo, pinnedRuns, group, wide, filter, nameWidth as dragged, hidden as off } from "./state.js";
-import { cell, count, duration, number, sized, time } from "./format.js";
+import { baseline, sort, solo, pinnedRuns, group, wide, filter, nameWidth as dragged, hidden as off } from "./state.js";
+import { cell, count, counted, delta, duration, far, number, sized, time } from "./format.js";
 import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
 import { STATES, UNREAD } from "./words.js";
+import { usual } from "./axes.js";
 
 /** @typedef {import("./types.js").Run} Run */
 /**
@@ -88,6 +90,31 @@ function meanOf(list, key) {
   return values.length ? { mean: values.reduce((a, b) => a + b, 0) / values.length, n: values.length } : null;
 }
 
+const FAR = 20; // distances of the quartiles
+/** The limits of the values of a column; what is outside is so far from the quartiles that the run diverged. */
+const limits = computed(
+  () =>
+    new Map(
+      tableColumns.value.filter(metricOf).map((key) => {
+        const values = runs.value.map((run) => cellOf(run, key)).filter(Number.isFinite);
+        return [key, values.length ? usual(Float64Array.from(values).sort(), FAR) : [-Infinity, Infinity]];
+      }),
+    ),
+);
+/** A value far from those of the other runs. @param {Run} run @param {string} key */
+function isFar(run, key) {
+  const [low, high] = limits.value.get(key) ?? [-Infinity, Infinity];
+  const value = cellOf(run, key);
+  return value < low || value > high;
+}
+
+/** The listed runs in the group of the baseline. */
+const baseMembers = computed(() => {
+  const base = baseRun.value;
+  const name = base && groupOf.value.get(base.id)?.name;
+  return listed.value.filter((run) => name !== undefined && groupOf.value.get(run.id)?.name === name);
+});
+
 /** Identifies a row's run or group, independent of its position. @param {Row | undefined} row */
 const identity = (row) => (row === undefined ? "" : row.kind === "run" ? `run ${row.run.id}` : `group ${row.name}`);
 
@@ -109,7 +136,7 @@ function widthOf(key) {
   if (key === "step") return Math.max(76, longestStep.value * 7.6 + 20);
   if (key === "state") return 88;
   if (key === "started" || key === "last_event") return 136;
-  if (metricOf(key)) return Math.min(140, Math.max(94, labelOf(key).length * 7 + 24));
+  if (metricOf(key)) return Math.min(140, Math.max(94, labelOf(key).length * 7 + 24)) + (baseRun.value ? 68 : 0);
   return Math.min(160, Math.max(76, labelOf(key).length * 7 + 28));
 }
 
@@ -136,6 +163,8 @@ export function show(list, visible) {
 
 /** @param {Run} run */
 export const toggle = (run) => show([run], !shownSet.value.has(run.id));
+/** @param {Run} run */
+export const compareTo = (run) => (baseline.value = baseline.value === run.name ? "" : run.name);
 /** @param {Run} run */
 export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run.name);
 
@@ -187,7 +216,7 @@ export function RunsTable() {
     };
   }, []);
   const list = rows.value;
-  const keys = shownColumns.value;
+  const keys = tableColumns.value;
   const { top, left, height, width } = scrolled.value;
   // Long names are shortened, so that the columns up to the curve fit left of the divider.
   const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
@@ -364,6 +393,10 @@ function TableRow({ row, index, places, nameWidth, total }) {
       </span>
       <span class="run-name" title=${run.name}>${label}</span>
       ${label !== run.name && html`<span class="sr">${run.name}</span>`}
+      ${
+        baseline.value === run.name &&
+        html`<span class="pinned" title="Baseline"><${Icon} name="flag" /><span class="sr">Baseline</span></span>`
+      }
       ${pinnedRuns.value.has(run.name) && html`<span class="pinned" title="Pinned"><${Icon} name="pin" /></span>`}
       <span class="row-tools">
         <button
@@ -371,6 +404,13 @@ function TableRow({ row, index, places, nameWidth, total }) {
           title="Show only this (s)" aria-pressed=${solo.value === run.name} onClick=${() => soloRun(run)}
         >
           <${Icon} name="eye" />
+        </button>
+        <button
+          type="button" tabindex="-1" class="icon-button small" aria-label=${`Compare with ${run.name}`}
+          title="Compare the others with this (b)" aria-pressed=${baseline.value === run.name}
+          onClick=${() => compareTo(run)}
+        >
+          <${Icon} name="flag" />
         </button>
         <button
           type="button" tabindex="-1" class="icon-button small" aria-label=${`Pin ${run.name}`}
@@ -394,10 +434,21 @@ function Cell({ run, at, tint }) {
   const words = typeof value === "string";
   const broken = isBroken(run, at.key);
   const exact = typeof value === "number" || typeof value === "bigint" ? String(value) : words ? value : "";
-  return html`<div role="gridcell" class=${`cell ${words ? "" : "num"}`} style=${style} title=${exact || undefined}>
+  const base = baseRun.value;
+  const other = base && base !== run ? cellOf(base, at.key) : undefined;
+  const names = ["cell"];
+  if (!words) names.push("num");
+  if (other !== undefined && at.key.startsWith("hparam.") && Object.is(other, value)) names.push("same");
+  return html`<div role="gridcell" class=${names.join(" ")} style=${style} title=${exact || undefined}>
     ${broken ? html`<span class="failed">nan</span>` : shownAs(at.key, value)}
+    ${metricOf(at.key) && base && html`<${Delta} value=${value} other=${other} />`}
   </div>`;
 }
+
+/** The difference to the baseline; an empty one keeps values below each other.
+ * @param {{ value: any, other: any }} props */
+const Delta = ({ value, other }) =>
+  html`<span class="delta">${typeof other === "number" ? delta(value, other) : ""}</span>`;
 
 /** The row of a group: its colour, its number of runs, and the mean of each column. @param {any} props */
 function GroupRow({ row, index, places, nameWidth, style }) {
@@ -405,6 +456,8 @@ function GroupRow({ row, index, places, nameWidth, style }) {
   const on = ids.filter((/** @type {Run} */ run) => shownSet.value.has(run.id)).length;
   const tint = colourOf(ids[0].id);
   const fold = () => (closed.value = toggled(closed.value, name));
+  const base = baseRun.value;
+  const baseIds = base && !ids.includes(base) ? baseMembers.value : null;
   const names = ["row group"];
   if (cursor.value === index) names.push("cursor");
   if (!on) names.push("off");
@@ -437,14 +490,23 @@ function GroupRow({ row, index, places, nameWidth, style }) {
     ${places.map((/** @type {any} */ each) => {
       const meant = metricOf(each.key) || each.key === "duration";
       const of = meant ? meanOf(ids, each.key) : null;
-      const odd = of && metricOf(each.key) ? ids.filter((/** @type {Run} */ run) => isBroken(run, each.key)).length : 0;
+      const odd =
+        of && metricOf(each.key)
+          ? ids.filter((/** @type {Run} */ run) => isBroken(run, each.key) || isFar(run, each.key)).length
+          : 0;
+      const words = `${counted(odd, "run")} diverged`;
       return html`<div
         key=${each.key} role="gridcell" class="cell num"
         style=${{ left: `${each.left}px`, width: `${each.width}px` }}
-        title=${of ? `mean of ${of.n}: ${of.mean}${odd ? `; ${odd} not finite` : ""}` : undefined}
+        title=${of ? `mean of ${of.n}: ${of.mean}${odd ? `; ${words}` : ""}` : undefined}
       >
-        ${odd > 0 && html`<span class="failed" aria-label="a run is not finite">✕ </span>`}
-        ${shownAs(each.key, of?.mean)}
+        ${odd > 0 && html`<span class="failed" role="img" aria-label=${words}>${STATES.diverged} </span>`}
+        ${odd > 0 && of && Math.abs(of.mean) >= 1e5 ? far(of.mean) : shownAs(each.key, of?.mean)}
+        ${
+          metricOf(each.key) &&
+          base &&
+          html`<${Delta} value=${of?.mean} other=${baseIds ? meanOf(baseIds, each.key)?.mean : undefined} />`
+        }
       </div>`;
     })}
   </div>`;
@@ -465,7 +527,7 @@ export function moveCursor(by) {
   hotGroup.value = row.kind === "group" ? row.name : null;
 }
 
-/** Apply an action to the run or group at the cursor. @param {"toggle" | "solo" | "pin" | "fold"} what */
+/** Apply an action to the run or group at the cursor. @param {"toggle" | "solo" | "pin" | "base" | "fold"} what */
 export function atCursor(what) {
   const row = rows.value[cursor.value];
   if (!row) return;
@@ -476,5 +538,6 @@ export function atCursor(what) {
   }
   if (what === "toggle") toggle(row.run);
   else if (what === "solo") soloRun(row.run);
+  else if (what === "base") compareTo(row.run);
   else if (what === "pin") pinnedRuns.value = toggled(pinnedRuns.value, row.run.name);
 }

@@ -1,14 +1,17 @@
 // The values under the crosshair, of at most eight runs; exact once the server has answered.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
-import { beside, hover, fixed, readings, exact, MOST } from "./hover.js";
-import { axis, smooth } from "./state.js";
-import { legendOf } from "./runs.js";
+import { beside, hover, fixed, readings, exact, mostIn, roomAt } from "./hover.js";
+import { axis, full, smooth } from "./state.js";
+import { baseRun, isBase } from "./runs.js";
 import { report } from "./api.js";
 import { nearest } from "./chart/series.js";
 import { toValue } from "./chart/scale.js";
 import { colour } from "./plot.js";
-import { count, duration, numberTo, time } from "./format.js";
+import { Sample } from "./legend.js";
+import { count, delta, duration, far, numberTo, time } from "./format.js";
+
+const TIGHT = 360; // pixels beside the crosshair; a tooltip in fewer has only the values
 
 /** @typedef {import("./hover.js").Point} Point */
 /** @typedef {import("./hover.js").Reading} Reading */
@@ -37,32 +40,51 @@ function drawn(each, point) {
   return (point.smoothed === undefined ? point.value : point.smoothed) ?? NaN;
 }
 
-/** @param {{ chart: any, tag: string }} props */
-export function Tooltip({ chart, tag }) {
-  const at = hover.value?.tag === tag ? hover.value : fixed.value?.tag === tag && !hover.value ? fixed.value : null;
-  const [found, setFound] = useState(/** @type {{ asked: string, values: Map<number, Point> } | null} */ (null));
-  const list =
-    at && chart.curves && chart.layout
-      ? readings({ ...chart.curves, series: chart.series() }, chart.layout, at.x, at.py)
-      : [];
-  const ids = list
-    .filter((each) => each.series.id !== null)
-    .map((each) => /** @type {number} */ (each.series.id))
-    .sort((a, b) => a - b);
+/** @param {{ chart: any, tag: string, big: boolean }} props */
+export function Tooltip({ chart, tag, big }) {
+  const under = !big && full.value !== ""; // below the chart that fills the screen
+  const at = under
+    ? null
+    : hover.value?.tag === tag
+      ? hover.value
+      : fixed.value?.tag === tag && !hover.value
+        ? fixed.value
+        : null;
+  const [found, setFound] = useState(
+    /** @type {{ asked: string, values: Map<string, Map<number, Point>> } | null} */ (null),
+  );
+  const l = chart.layout;
+  const most = l ? mostIn(l.bottom - l.top) : 0;
+  const list = at && chart.curves && l ? readings({ series: chart.series() }, l, at.x, at.py, most) : [];
+  const bases = /** @type {Map<string, import("./types.js").Series>} */ (chart.bases());
+  /** @type {Map<string, number[]>} */
+  const ids = new Map(); // by tag
+  for (const { series } of list)
+    if (series.id !== null) ids.set(series.tag, [...(ids.get(series.tag) ?? []), series.id]);
   const best = list.find((each) => each.nearest);
   const by = smooth.value;
   // Requests exact values per column, not per pixel that the mouse crosses.
   const asked =
-    best && ids.length && report === null
-      ? JSON.stringify({ tag, runs: ids.join(","), x: best.at, axis: axis.value, smooth: by || "" })
+    best && ids.size && report === null
+      ? JSON.stringify(
+          [...ids].map(([each, list]) => ({
+            tag: each,
+            runs: [...new Set([...list, ...(baseRun.value ? [baseRun.value.id] : [])])].sort((a, b) => a - b).join(","),
+            x: best.at,
+            axis: axis.value,
+            smooth: by || "",
+          })),
+        )
       : "";
   useEffect(() => {
     if (!asked) return undefined;
     const abort = new AbortController();
     const timer = setTimeout(
       () =>
-        exact(JSON.parse(asked), abort.signal).then(
-          (values) => setFound({ asked, values }),
+        Promise.all(
+          JSON.parse(asked).map(async (/** @type {any} */ each) => [each.tag, await exact(each, abort.signal)]),
+        ).then(
+          (values) => setFound({ asked, values: new Map(values) }),
           () => undefined,
         ),
       40,
@@ -73,7 +95,8 @@ export function Tooltip({ chart, tag }) {
     };
   }, [asked]);
   const sure = asked && found?.asked === asked ? found.values : null;
-  const pointOf = (/** @type {Reading} */ each) => (each.series.id === null ? undefined : sure?.get(each.series.id));
+  const pointOf = (/** @type {Reading} */ { series }) =>
+    series.id === null ? undefined : sure?.get(series.tag)?.get(series.id);
   const rows = list.map((each) => ({ each, point: pointOf(each), value: drawn(each, pointOf(each)) }));
   if (sure) rows.sort((a, b) => b.value - a.value);
   // Dots mark the points whose values the tooltip shows.
@@ -87,11 +110,24 @@ export function Tooltip({ chart, tag }) {
   useLayoutEffect(() => {
     const node = box.current;
     if (!node || !at) return;
-    const l = chart.layout;
     const { left, top } = chart.base.getBoundingClientRect();
-    const area = { left: left + l.left, top: top + l.top, right: left + l.right, bottom: top + l.bottom };
+    const { layout } = chart;
+    const area = {
+      left: left + layout.left,
+      top: top + layout.top,
+      right: left + layout.right,
+      bottom: top + layout.bottom,
+    };
+    // Long names are cut, so that there is room beside the crosshair.
+    node.style.setProperty("--name", "220px");
+    const name = node.querySelector(".tooltip-name");
+    for (let turn = 0; turn < 3 && name; turn++) {
+      const over = node.offsetWidth - roomAt(area, left + at.px);
+      if (over <= 0) break;
+      node.style.setProperty("--name", `${Math.max(Math.floor(name.clientWidth - over), 24)}px`);
+    }
     const { offsetWidth: w, offsetHeight: h } = node;
-    const { x, y } = beside(area, w, h, left + at.px, top + (best?.y ?? at.py), innerWidth);
+    const { x, y } = beside(area, w, h, left + at.px, top + (best?.y ?? at.py));
     node.style.left = `${x}px`;
     node.style.top = `${y}px`;
   }, [at, best, chart, marks]);
@@ -102,10 +138,21 @@ export function Tooltip({ chart, tag }) {
   const head =
     nearestPoint && axis.value === "step"
       ? `step ${count(nearestPoint.step)}`
-      : xText(nearestPoint?.x ?? best?.at ?? at.x, axis.value, unitAt(chart.layout.xs, at.px));
-  const text = (/** @type {number} */ value, /** @type {number} */ y) => numberTo(value, unitAt(chart.layout.ys, y));
+      : xText(nearestPoint?.x ?? best?.at ?? at.x, axis.value, unitAt(l.xs, at.px));
+  const text = (/** @type {number} */ value, /** @type {number} */ y) =>
+    value > l.ys.high || value < l.ys.low ? far(value) : numberTo(value, unitAt(l.ys, y));
+  /** The value of the baseline at a reading. @param {Reading} each */
+  const baseOf = (each) => {
+    const series = bases.get(each.series.tag);
+    if (!series) return NaN;
+    const k = nearest(series, each.at);
+    const reading = { ...each, series, value: k < 0 ? NaN : series.last[k] };
+    return drawn(reading, pointOf(reading));
+  };
+  const compared = rows.some(({ each }) => bases.has(each.series.tag));
   const raw = by > 0 && rows.some(({ each }) => each.series.group === null);
-  return html`<div class="tooltip" ref=${box} role="status">
+  const tight = roomAt(l, at.px) < TIGHT;
+  return html`<div class=${`tooltip ${tight ? "tight" : ""}`} ref=${box} role="status">
     <div class="tooltip-head">${head}</div>
     <table>
       ${
@@ -114,6 +161,7 @@ export function Tooltip({ chart, tag }) {
           <tr>
             <th colspan="2"></th>
             <th scope="col" class="num">smoothed</th>
+            ${compared && html`<th></th>`}
             <th scope="col" class="num">raw</th>
             ${steps.size > 1 && html`<th scope="col" class="num">step</th>`}
           </tr>
@@ -133,9 +181,10 @@ export function Tooltip({ chart, tag }) {
                 ? text(low[k], each.y)
                 : `${text(low[k], each.y)} – ${text(high[k], each.y)}`;
           return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
-            <td><span class="swatch" style=${{ background: colour(series) }}></span></td>
-            <td class="tooltip-name">${legendOf(series)}</td>
-            <td class="num">${point && !raw ? point.text : text(value, each.y)}</td>
+            <td><${Sample} colour=${colour(series)} dash=${chart.dash(series)} /></td>
+            <td class="tooltip-name">${chart.label(series)}</td>
+            <td class="num">${point && !raw && !(tight && compared) ? point.text : text(value, each.y)}</td>
+            ${compared && html`<td class="delta">${isBase(series) ? "baseline" : delta(value, baseOf(each))}</td>`}
             ${
               raw
                 ? html`<td class="num dim">${point ? point.text : span(series.rawMin, series.rawMax)}</td>`
@@ -148,7 +197,7 @@ export function Tooltip({ chart, tag }) {
     </table>
     ${
       more > 0 &&
-      list.length >= MOST &&
+      list.length >= most &&
       html`<div class="tooltip-more">nearest ${list.length} of ${count(chart.series().length)}</div>`
     }
   </div>`;

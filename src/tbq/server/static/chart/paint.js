@@ -1,7 +1,7 @@
 // A chart on a canvas: grid, bands, curves, marks and axis labels.
 
 import { scale, ticks, toPixels } from "./scale.js";
-import { number } from "../format.js";
+import { far } from "../format.js";
 import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 
 /** @typedef {import("../types.js").Series} Series */
@@ -9,7 +9,7 @@ import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 /**
  * @typedef {{ series: Series[], colour: (series: Series) => string, x: [number, number], y: [number, number], logX:
  * boolean, logY: boolean, axis: string, ink: Ink, width: number, height: number, ratio: number, smoothed: boolean,
- * thick?: boolean, leaving?: import("../types.js").Leaving[], }} Picture
+ * thick?: boolean, dash?: (series: Series) => number[], front?: Series[], leaving?: import("../types.js").Leaving[], }} Picture
  */
 /**
  * @typedef {{ left: number, right: number, top: number, bottom: number, xs: import("./scale.js").Scale, ys:
@@ -54,6 +54,7 @@ export function paint(canvas, p) {
   l.raster = columns > STROKED;
   if (l.raster) rastered(context, p, l);
   else stroked(context, p, l);
+  fronts(context, p, l);
   marks(context, p, l);
   edges(context, p, l);
   labels(context, p, l);
@@ -80,10 +81,7 @@ function stroked(context, p, l) {
   const toX = toPixels(l.xs);
   const toY = toPixels(l.ys);
   context.save();
-  context.beginPath();
-  context.rect(l.left, l.top - 4, l.right - l.left + 6, l.bottom - l.top + 6);
-  context.clip();
-  context.lineJoin = "round";
+  inside(context, l);
   context.lineCap = "round";
   for (const each of p.series) {
     context.fillStyle = p.colour(each);
@@ -101,8 +99,38 @@ function stroked(context, p, l) {
   context.lineWidth = p.thick ? 2.4 : p.series.length > 30 ? 1.15 : 1.6;
   for (const each of p.series) {
     context.strokeStyle = p.colour(each);
+    context.setLineDash(p.dash?.(each) ?? []);
     trace(context, each, toX, toY);
   }
+  context.restore();
+}
+
+/** Draw only within the axes, until the context is restored. @param {CanvasRenderingContext2D} context
+ * @param {Layout} l */
+export function inside(context, l) {
+  context.beginPath();
+  context.rect(l.left, l.top - 4, l.right - l.left + 6, l.bottom - l.top + 6);
+  context.clip();
+  context.lineJoin = "round";
+}
+
+/** The curves that others are compared with, above all others. @param {CanvasRenderingContext2D} context
+ * @param {Picture} p @param {Layout} l */
+function fronts(context, p, l) {
+  const toX = toPixels(l.xs);
+  const toY = toPixels(l.ys);
+  context.save();
+  inside(context, l);
+  for (const each of p.front ?? [])
+    for (const [wide, tint] of /** @type {[number, string][]} */ ([
+      [5, p.ink.ground],
+      [2.6, p.colour(each)],
+    ])) {
+      context.lineWidth = wide;
+      context.strokeStyle = tint;
+      context.setLineDash(p.dash?.(each) ?? []);
+      trace(context, each, toX, toY);
+    }
   context.restore();
 }
 
@@ -176,7 +204,7 @@ function rastered(context, p, l) {
   const high = Math.ceil((l.bottom - l.top + 6) * ratio);
   if (wide < 2 || high < 2) return;
   const image = context.createImageData(wide, high);
-  const r = emptyRaster(wide, high);
+  const r = emptyRaster(wide, high, p.series.length);
   const toX = toPixels({ ...l.xs, from: l.xs.from * ratio - x0, to: l.xs.to * ratio - x0 });
   const scaleY = { ...l.ys, from: l.ys.from * ratio - y0, to: l.ys.to * ratio - y0 };
   const toY = toPixels(scaleY);
@@ -188,16 +216,14 @@ function rastered(context, p, l) {
     return pixels;
   };
   const half = (p.thick ? 1.1 : 0.55) * ratio;
-  // Front to back: the last series first, and lines before bands.
-  for (let i = p.series.length - 1; i >= 0; i--)
-    line(r, p.series[i], pixelsOf(p.series[i]), scaleY, rgb(p.colour(p.series[i])), half, 1);
-  for (let i = p.series.length - 1; i >= 0; i--) {
-    const each = p.series[i];
+  for (const [i, each] of p.series.entries()) {
+    const dash = (p.dash?.(each) ?? []).map((part) => part * ratio);
+    line(r, each, pixelsOf(each), scaleY, rgb(p.colour(each)), half, dash, 7 * i);
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, rgb(p.colour(each)), 0.18);
     else if (p.smoothed && each.rawMin && each.rawMax)
       area(r, each.x, each.rawMin, each.rawMax, toX, toY, rgb(p.colour(each)), 0.3);
   }
-  intoImage(r, image, groundOf(high, p, l, y0));
+  intoImage(r, image, groundOf(high, p, l, y0), rgb(p.ink.strong));
   context.putImageData(image, x0, y0);
 }
 
@@ -263,7 +289,7 @@ export function edgeMarks(p, l) {
   let free = { up: -Infinity, down: -Infinity }; // where the labels before end
   return list.map(({ series, x, value, above }) => {
     const at = Math.min(Math.max(toX(x), l.left + 5), l.right - 5);
-    const text = Math.abs(value) < 1e5 ? number(value, 3) : value.toExponential(1).replace("e+", "e");
+    const text = far(value);
     const side = above ? "up" : "down";
     const fits = at - free[side] > 16;
     if (fits) free = { ...free, [side]: at + 7 * text.length + 8 };

@@ -1,124 +1,121 @@
 // Draws many curves into an image, pixel column by pixel column: a thousand take milliseconds, where canvas strokes
-// take seconds. Front curves are drawn first, so that each hidden pixel costs one comparison; of a thousand curves
-// most are hidden. The ends of a vertical stretch cover their pixels in part.
+// take seconds. A stretch of a column is noted where it begins and where it ends; sums along the column then say for
+// each pixel how many curves cover it, and their mean colour. So no curve hides another: where many overlap, the
+// picture shows how many.
 
 import { hasSlope, toPixels } from "./scale.js";
 
 /**
- * Pixels are stored by column, premultiplied. The rows `from` to `to` of each column are opaque. @typedef {{ width:
- * number, height: number, pixels: Uint32Array, from: Int32Array, to: Int32Array, left: number, right: number }}
- * Raster
+ * For each pixel, by column, the change from the pixel above: of the number of curves and the sum of their red, and
+ * of the sums of their green and blue. Each pair is one number, because that takes half the time.
+ * @typedef {{ width: number, height: number, sums: Float64Array, unit: number }} Raster
  */
+/** @typedef {[number, number, number]} Colour */
 
-/** An empty image of columns. @param {number} width @param {number} height @returns {Raster} */
-export function emptyRaster(width, height) {
-  return {
-    width,
-    height,
-    pixels: new Uint32Array(width * height),
-    from: new Int32Array(width),
-    to: new Int32Array(width),
-    left: 0,
-    right: width,
-  };
+const PAIR = 2 ** 26; // of the first number of a pair
+const DENSEST = 0.55; // how far the colour of the densest pixel goes towards the ink
+
+/** An empty image of columns for so many curves. @param {number} width @param {number} height @param {number} curves
+ * @returns {Raster} */
+export function emptyRaster(width, height, curves) {
+  // What a covered pixel counts: parts of it are integers, which cancel exactly, and sums stay below PAIR.
+  const unit = curves > 16_000 ? 1 : 16;
+  return { width, height, sums: new Float64Array(width * (height + 2) * 2), unit };
 }
 
 /**
- * Copies the columns into the rows of an image, over the background. @param {Raster} r @param {ImageData} image
- * @param {Uint32Array} ground the colour of each row
+ * Draws the columns into an image, over the background: one curve in its colour; the more curves overlap, the nearer
+ * their mean colour is to the ink. @param {Raster} r @param {ImageData} image
+ * @param {Uint32Array} ground the colour of each row @param {Colour} ink
  */
-export function intoImage({ width, height, pixels }, image, ground) {
+export function intoImage({ width, height, sums, unit }, image, ground, ink) {
   const rows = new Uint32Array(image.data.buffer);
-  for (let y = 0; y < height; y++) {
-    const below = ground[y];
-    const [red, green, blue] = [below & 255, (below >> 8) & 255, (below >> 16) & 255];
-    for (let x = 0, at = y, to = y * width; x < width; x++, at += height, to++) {
-      const front = pixels[at];
-      const rest = (255 - (front >>> 24)) / 255;
-      if (rest === 0) rows[to] = front;
-      else if (front === 0) rows[to] = below;
-      else
-        rows[to] =
-          0xff000000 |
-          ((((front >> 16) & 255) + blue * rest) << 16) |
-          ((((front >> 8) & 255) + green * rest) << 8) |
-          ((front & 255) + red * rest);
+  let most = 0;
+  for (let x = 0, at = 0; x < width; x++)
+    for (let y = 0, sum = 0; y < height + 2; y++, at += 2) {
+      sum += sums[at];
+      if (sum > most) most = sum;
+    }
+  most = Math.max(Math.floor(most / PAIR), 2 * unit);
+  for (let x = 0, at = 0; x < width; x++, at += 4) {
+    let [one, two] = [0, 0];
+    for (let y = 0, to = x; y < height; y++, at += 2, to += width) {
+      one += sums[at];
+      two += sums[at + 1];
+      const below = ground[y];
+      if (one < PAIR) {
+        rows[to] = below;
+        continue;
+      }
+      const n = Math.floor(one / PAIR);
+      const green = Math.floor(two / PAIR);
+      const dark = n > unit ? DENSEST * Math.sqrt((n - unit) / most) : 0;
+      const front = n < unit ? n / unit : 1;
+      const own = (front * (1 - dark)) / n;
+      const inked = front * dark;
+      const back = 1 - front;
+      rows[to] =
+        0xff000000 |
+        (((two - green * PAIR) * own + ink[2] * inked + ((below >> 16) & 255) * back) << 16) |
+        ((green * own + ink[1] * inked + ((below >> 8) & 255) * back) << 8) |
+        ((one - n * PAIR) * own + ink[0] * inked + (below & 255) * back);
     }
   }
 }
 
 /**
- * Blends a colour under the content of a pixel. All parts are rounded down, so that none exceeds the opacity.
- * @param {Uint32Array} pixels @param {number} at @param {number} red @param {number} green @param {number} blue
- * @param {number} share
- */
-function under(pixels, at, red, green, blue, share) {
-  const front = pixels[at];
-  const opacity = front >>> 24;
-  if (opacity === 255) return;
-  const more = share * (255 - opacity);
-  const part = more / 255;
-  pixels[at] =
-    ((opacity + more) << 24) |
-    ((((front >> 16) & 255) + blue * part) << 16) |
-    ((((front >> 8) & 255) + green * part) << 8) |
-    ((front & 255) + red * part);
-}
-
-/**
+ * Covers a stretch of a column; its ends cover their pixels in part.
  * @param {Raster} r @param {number} column @param {number} high @param {number} low from top to bottom, in pixels
- * @param {number} red @param {number} green @param {number} blue @param {number} alpha
+ * @param {number} one
+ * @param {number} two the pairs of the colour @param {number} alpha
  */
-function span(r, column, high, low, red, green, blue, alpha) {
+function span(r, column, high, low, one, two, alpha) {
+  const { height, sums } = r;
   if (high < 0) high = 0;
-  if (low > r.height) low = r.height;
+  if (low > height) low = height;
   if (!(low > high)) return;
-  const { pixels } = r;
-  const begin = column * r.height;
-  const row = high | 0;
+  const whole = (r.unit * alpha + 0.5) | 0;
+  const top = high | 0;
+  const first = ((top + 1 - high) * whole) | 0;
+  let at = (column * (height + 2) + top) * 2;
+  sums[at] += one * first;
+  sums[at + 1] += two * first;
+  sums[at + 2] += one * (whole - first);
+  sums[at + 3] += two * (whole - first);
   const end = low | 0;
-  const from = r.from[column];
-  const to = r.to[column];
-  if (row >= from && (low > end ? end : end - 1) < to) return;
-  if (row === end) {
-    under(pixels, begin + row, red, green, blue, (low - high) * alpha);
-    return;
-  }
-  under(pixels, begin + row, red, green, blue, (row + 1 - high) * alpha);
-  if (low > end) under(pixels, begin + end, red, green, blue, (low - end) * alpha);
-  const word = 0xff000000 | (blue << 16) | (green << 8) | red;
-  for (let y = row + 1; y < end; y++) {
-    if (y >= from && y < to) {
-      y = to - 1;
-      continue;
-    }
-    if (alpha === 1 && pixels[begin + y] === 0) pixels[begin + y] = word;
-    else under(pixels, begin + y, red, green, blue, alpha);
-  }
-  if (alpha !== 1 || end <= row + 1) return;
-  if (to > from && row + 1 <= to && end >= from) {
-    if (row + 1 < from) r.from[column] = row + 1;
-    if (end > to) r.to[column] = end;
-  } else if (end - row - 1 > to - from) {
-    r.from[column] = row + 1;
-    r.to[column] = end;
-  }
+  const rest = ((end + 1 - low) * whole) | 0;
+  at += (end - top) * 2;
+  sums[at] -= one * rest;
+  sums[at + 1] -= two * rest;
+  sums[at + 2] -= one * (whole - rest);
+  sums[at + 3] -= two * (whole - rest);
 }
 
 /**
  * Draw one curve: the envelope of each column, joined from last to first. @param {Raster} r
  * @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels
- * @param {import("./scale.js").Scale} scaleY @param {[number, number, number]} colour
- * @param {number} half half the line's width, in pixels @param {number} alpha
+ * @param {import("./scale.js").Scale} scaleY @param {Colour} colour
+ * @param {number} half half the line's width, in pixels @param {number[]} dash columns that are drawn and left out
+ * @param {number} phase of the dashes: equal ones would be stripes
  */
-export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, green, blue], half, alpha) {
+export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, half, dash, phase = 0) {
   // A linear scale is inlined here: calling a function per value takes a fifth of the time.
   const toY = toPixels(scaleY);
   const slopeY = (scaleY.to - scaleY.from) / (scaleY.high - scaleY.low);
   const log = scaleY.log || !hasSlope(slopeY);
   const [fromY, lowY] = [scaleY.from, scaleY.low];
+  const [one, two] = pairs(colour);
+  const period = dash.reduce((sum, each) => sum + each, 0);
+  const put = (/** @type {number} */ c, /** @type {number} */ high, /** @type {number} */ low) => {
+    if (c < 0 || c >= r.width || (period && isGap(dash, (c + phase) % period))) return;
+    span(r, c, high, low, one, two, 1);
+  };
   let beforeX = NaN;
   let beforeY = NaN;
+  // Several points may be in one column of pixels, which counts the curve once.
+  let held = -1;
+  let top = 0;
+  let bottom = 0;
   for (let k = 0; k < x.length; k++) {
     const value = last[k];
     if (Number.isNaN(value)) continue;
@@ -128,8 +125,8 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
     if (!Number.isNaN(beforeX) && column - (beforeX | 0) > 1) {
       // The straight line through the columns between two points.
       const slope = (fy - beforeY) / (px - beforeX);
-      const begin = Math.max((beforeX | 0) + 1, r.left);
-      const end = Math.min(column - 1, r.right - 1);
+      const begin = Math.max((beforeX | 0) + 1, 0);
+      const end = Math.min(column - 1, r.width - 1);
       const pad = half * Math.min(3, Math.sqrt(1 + slope * slope));
       for (let c = begin; c <= end; c++) {
         const a = beforeY + (c - beforeX) * slope;
@@ -137,7 +134,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
         const middle = (a + b) / 2;
         // In each column, a steep line covers its rise, and a flat one its width.
         const reach = Math.max(pad, Math.abs(slope) / 2 + half * 0.3);
-        span(r, c, middle - reach, middle + reach, red, green, blue, alpha);
+        put(c, middle - reach, middle + reach);
       }
     }
     let high = fy;
@@ -152,18 +149,38 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, [red, gree
       if (joint < high) high = joint;
       if (joint > low) low = joint;
     }
-    if (column >= r.left && column < r.right) span(r, column, high - half, low + half, red, green, blue, alpha);
+    if (column === held) {
+      if (high < top) top = high;
+      if (low > bottom) bottom = low;
+    } else {
+      put(held, top - half, bottom + half);
+      held = column;
+      top = high;
+      bottom = low;
+    }
     beforeX = px;
     beforeY = log ? toY(value) : fromY + (value - lowY) * slopeY;
   }
+  put(held, top - half, bottom + half);
+}
+
+/** What a covered pixel adds to its two sums. @param {Colour} colour */
+const pairs = ([red, green, blue]) => [PAIR + red, green * PAIR + blue];
+
+/** Whether a dashed line is interrupted there. @param {number[]} dash @param {number} at */
+function isGap(dash, at) {
+  let part = 0;
+  for (let end = dash[0]; at >= end && part < dash.length - 1; end += dash[++part]);
+  return part % 2 === 1;
 }
 
 /**
  * Fill between two edges. @param {Raster} r @param {Float64Array} x @param {import("../types.js").Values} lower
  * @param {import("../types.js").Values} upper @param {(v: number) => number} toX @param {(v: number) => number} toY
- * @param {[number, number, number]} colour @param {number} alpha
+ * @param {Colour} colour @param {number} alpha
  */
-export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
+export function area(r, x, lower, upper, toX, toY, colour, alpha) {
+  const [one, two] = pairs(colour);
   let bx = NaN;
   let bh = NaN;
   let bl = NaN;
@@ -173,8 +190,8 @@ export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
     const high = toY(upper[k]);
     const low = toY(lower[k]);
     const column = px | 0;
-    const begin = !Number.isNaN(bx) ? Math.max((bx | 0) + 1, r.left) : Math.max(column, r.left);
-    for (let c = begin; c <= column && c < r.right; c++) {
+    const begin = !Number.isNaN(bx) ? Math.max((bx | 0) + 1, 0) : Math.max(column, 0);
+    for (let c = begin; c <= column && c < r.width; c++) {
       const share = !Number.isNaN(bx) && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
       const t = Math.min(share, 1);
       span(
@@ -182,9 +199,8 @@ export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
         c,
         !Number.isNaN(bx) ? bh + (high - bh) * t : high,
         !Number.isNaN(bx) ? bl + (low - bl) * t : low,
-        red,
-        green,
-        blue,
+        one,
+        two,
         alpha,
       );
     }
@@ -194,7 +210,7 @@ export function area(r, x, lower, upper, toX, toY, [red, green, blue], alpha) {
   }
 }
 
-/** @param {string} colour #rrggbb @returns {[number, number, number]} */
+/** @param {string} colour #rrggbb @returns {Colour} */
 export function rgb(colour) {
   const code = parseInt(colour.slice(1), 16);
   return [(code >> 16) & 255, (code >> 8) & 255, code & 255];

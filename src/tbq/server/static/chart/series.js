@@ -26,12 +26,14 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
     const max = take("max") ?? min;
     points += each.points ?? 0;
     series.push({
-      key: each.ids ? `group ${each.group}` : String(each.id),
+      key: `${each.ids ? `group ${each.group}` : each.id}\0${header.tag}`,
+      tag: header.tag,
       id: each.id ?? null,
       group: each.ids ? each.group : null,
       n: each.points ?? 0,
       runs: each.ids?.length ?? 1,
       notFinite: each.not_finite ?? 0,
+      diverged: each.diverged ?? 0,
       broken: list(each.broken),
       takeovers: each.takeovers ?? [],
       x,
@@ -46,6 +48,32 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
     });
   });
   return { low, high, width, series, bytes, points, usual: header.usual ?? {} };
+}
+
+/** The curves of several tags as those of one chart. @param {Curves[]} all @returns {Curves} */
+export function merged(all) {
+  const some = all.filter((each) => each.series.length);
+  if (some.length < 2) return some[0] ?? all[0];
+  const over = (/** @type {(each: Curves) => [number, number] | null | undefined} */ of) => {
+    const ends = some.flatMap((each) => [of(each) ?? []]).filter((each) => each.length);
+    return /** @type {[number, number]} */ ([
+      Math.min(...ends.map(([low]) => low)),
+      Math.max(...ends.map(([, high]) => high)),
+    ]);
+  };
+  const usual = (/** @type {"linear" | "log"} */ kind) =>
+    over((each) => each.usual[kind] ?? extent(each, -Infinity, Infinity, kind === "log"));
+  const [low, high] = over((each) => [each.low, each.high]);
+  const sum = (/** @type {"bytes" | "points"} */ name) => some.reduce((total, each) => total + each[name], 0);
+  return {
+    ...some[0],
+    low,
+    high,
+    series: some.flatMap((each) => each.series),
+    bytes: sum("bytes"),
+    points: sum("points"),
+    usual: { linear: usual("linear"), log: usual("log") },
+  };
 }
 
 /** @param {any} value one number, several, or none @returns {number[]} */

@@ -75,7 +75,9 @@ export function svgOf(p, title, nameOf) {
         d: linePath(each, toX, toY),
         fill: "none",
         stroke: p.colour(each),
-        "stroke-width": 1.5,
+        "stroke-width": p.front?.includes(each) ? 2.6 : 1.5,
+        "stroke-dasharray": (p.dash?.(each) ?? []).join(" ") || "none",
+        "stroke-opacity": p.series.length > 200 ? 0.2 : 1, // otherwise the last curves hide the others
         "stroke-linejoin": "round",
       }),
     );
@@ -88,7 +90,9 @@ export function svgOf(p, title, nameOf) {
   root.append(body);
   names.forEach((each, i) => {
     const y = head + p.height + 14 + 18 * i;
-    root.append(node("rect", { x: 12, y: y - 8, width: 14, height: 3, fill: p.colour(each) }));
+    const dash = (p.dash?.(each) ?? []).join(" ") || "none";
+    const stroke = { stroke: p.colour(each), "stroke-width": 3, "stroke-dasharray": dash };
+    root.append(node("line", { x1: 8, x2: 26, y1: y - 6.5, y2: y - 6.5, ...stroke }));
     root.append(node("text", { x: 32, y: y - 3, fill: p.ink.text }, nameOf(each)));
   });
   if (p.series.length > MOST_NAMES)
@@ -154,8 +158,13 @@ export function pngOf(p, title, nameOf) {
   context.font = "11px system-ui, sans-serif";
   names.forEach((each, i) => {
     const y = head + p.height + 14 + 18 * i;
-    context.fillStyle = p.colour(each);
-    context.fillRect(12, y - 8, 14, 3);
+    context.strokeStyle = p.colour(each);
+    context.lineWidth = 3;
+    context.setLineDash(p.dash?.(each) ?? []);
+    context.beginPath();
+    context.moveTo(8, y - 6.5);
+    context.lineTo(26, y - 6.5);
+    context.stroke();
     context.fillStyle = p.ink.text;
     context.fillText(nameOf(each), 32, y - 3, p.width - 44);
   });

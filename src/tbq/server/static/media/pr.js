@@ -52,6 +52,8 @@ export function PrCurves({ tag, list }) {
         n: x.length,
         runs: 1,
         notFinite: 0,
+        diverged: 0,
+        tag: "",
         broken: [],
         takeovers: [],
         x,

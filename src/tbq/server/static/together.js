@@ -1,0 +1,36 @@
+// Several tags on one chart, such as a loss in training and in validation: dashes tell them apart.
+
+import { labels } from "./labels.js";
+import { joined } from "./state.js";
+
+/** The dashes of the tags of a chart, in their order; more could not be told apart. @type {number[][]} */
+export const DASHES = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
+
+/** The tags on the card of a tag. @param {string} tag */
+export const tagsOn = (tag) => joined.value.find(([own]) => own === tag)?.slice(0, DASHES.length) ?? [tag];
+
+/** Add a tag to the card of another, or remove it. @param {string} tag @param {string} other */
+export function join(tag, other) {
+  const now = tagsOn(tag);
+  const next = now.includes(other) ? now.filter((each) => each !== other) : [...now, other];
+  joined.value = [...joined.value.filter(([own]) => own !== tag), ...(next.length > 1 ? [next] : [])];
+}
+
+/** The parts in which tags differ, as labels. @param {string[]} tags */
+export const tagLabels = (tags) => new Map(labels(tags, 24).map((label, i) => [tags[i], label]));
+
+/** The same quantity in training and in evaluation: tags that differ in one word, and in their split.
+ * @param {string} tag @param {import("./types.js").Tag[]} all @returns {string[]} */
+export function partners(tag, all) {
+  const words = (/** @type {string} */ name) => name.split(/[/_.: -]/);
+  const own = words(tag);
+  const split = all.find((each) => each.tag === tag)?.split;
+  if (!split) return [];
+  return all
+    .filter((each) => each.split && each.split !== split)
+    .map((each) => each.tag)
+    .filter((name) => {
+      const other = words(name);
+      return other.length === own.length && other.filter((word, i) => word !== own[i]).length === 1;
+    });
+}

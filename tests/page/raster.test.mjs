@@ -1,0 +1,70 @@
+// Many curves in one image: by density, not by the order of drawing.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { emptyRaster, intoImage, line } from "../../src/tbq/server/static/chart/raster.js";
+
+const [WIDE, HIGH] = [20, 20];
+const SCALE = /** @type {any} */ ({ low: 0, high: HIGH, from: HIGH, to: 0, log: false });
+const GROUND = [255, 255, 255];
+const INK = /** @type {[number, number, number]} */ ([0, 0, 0]);
+
+/** The pixels of an image of these curves, as a function of column and row. */
+function drawn(curves, { columns = WIDE, dash = [] } = {}) {
+  const r = emptyRaster(WIDE, HIGH, curves.length);
+  const x = Float64Array.from({ length: columns }, (_, k) => k);
+  const pixels = Float64Array.from(x, (k) => (k + 0.5) * (WIDE / columns));
+  for (const { at, height = 0, colour } of curves) {
+    const [min, max] = [at - height / 2, at + height / 2].map((y) => new Float64Array(columns).fill(y));
+    const mid = new Float64Array(columns).fill(at);
+    line(r, /** @type {any} */ ({ x, first: mid, last: mid, min, max }), pixels, SCALE, colour, 1, dash);
+  }
+  const image = { data: new Uint8ClampedArray(WIDE * HIGH * 4) };
+  intoImage(r, /** @type {any} */ (image), new Uint32Array(HIGH).fill(0xffffffff), INK);
+  return (column, row) => [...image.data.slice((row * WIDE + column) * 4, (row * WIDE + column) * 4 + 3)];
+}
+
+const RED = /** @type {[number, number, number]} */ ([200, 0, 0]);
+const BLUE = /** @type {[number, number, number]} */ ([0, 0, 200]);
+
+test("one curve has its colour, and the rest stays ground", () => {
+  const pixel = drawn([{ at: 10, height: 4, colour: RED }]);
+  assert.deepEqual(pixel(5, 10), RED);
+  assert.deepEqual(pixel(5, 2), GROUND);
+  assert.deepEqual(pixel(5, 18), GROUND);
+});
+
+test("the order of curves does not matter", () => {
+  const curves = Array.from({ length: 50 }, (_, i) => ({ at: 10, height: 8, colour: i < 25 ? RED : BLUE }));
+  const [there, back] = [drawn(curves), drawn([...curves].reverse())];
+  assert.deepEqual(there(5, 10), back(5, 10));
+  assert.ok(there(5, 10)[0] > 20 && there(5, 10)[0] === there(5, 10)[2], String(there(5, 10)));
+});
+
+test("the more curves overlap, the nearer a pixel is to the ink", () => {
+  // 99 curves in the middle of a wide one.
+  const pixel = drawn([
+    { at: 10, height: 16, colour: RED },
+    ...Array.from({ length: 99 }, () => ({ at: 10, height: 4, colour: RED })),
+  ]);
+  assert.deepEqual(pixel(5, 4), RED);
+  assert.ok(pixel(5, 10)[0] < 120);
+});
+
+test("several points in one column of pixels count once", () => {
+  const curves = [
+    { at: 10, height: 8, colour: RED },
+    { at: 10, height: 8, colour: RED },
+  ];
+  for (const columns of [20, 33, 80]) {
+    const pixel = drawn(curves, { columns });
+    const row = Array.from({ length: WIDE - 2 }, (_, c) => String(pixel(c + 1, 10)));
+    assert.equal(new Set(row).size, 1, `${columns} columns: ${[...new Set(row)].join(" / ")}`);
+  }
+});
+
+test("a dashed curve has gaps", () => {
+  const pixel = drawn([{ at: 10, height: 4, colour: RED }], { dash: [3, 2] });
+  const row = Array.from({ length: 10 }, (_, c) => (String(pixel(c, 10)) === String(RED) ? "-" : " ")).join("");
+  assert.equal(row, "---  ---  ");
+});
