@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from tbq.cli.options import (
-    STATS,
-    Command,
-    logdir_argument,
-    opened,
-    read_options,
-    select_options,
-    stat_option,
-    timed_output_options,
-)
+from tbq.cli import options as shared
 from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
 from tbq.schema import schema
@@ -45,8 +36,8 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
 @click.option(
     "--layout",
     type=click.Choice(("long", "wide", "summary")),
@@ -54,7 +45,7 @@ Examples:
     show_default=True,
     help="One row per value; one row per step, one column per tag; or one row per run.",
 )
-@stat_option("last", f"Statistics of --layout summary: {STATS}.")
+@shared.stat_option("last", f"Statistics of --layout summary: {shared.STATS}.")
 @click.option(
     "--kind",
     type=click.Choice(("all", *KINDS)),
@@ -70,7 +61,7 @@ Examples:
     help="With --layout wide, only the steps of this tag; other tags have their last value up to there.",
 )
 @click.option("--elements", is_flag=True, help="With --kind tensors, one row per element, with its index.")
-@select_options
+@shared.select_options
 @click.option(
     "--smooth",
     type=click.FloatRange(0, 1),
@@ -86,8 +77,8 @@ Examples:
     show_default=True,
     help="How --max-points chooses rows: keep the shape, or keep every peak.",
 )
-@read_options
-@timed_output_options
+@shared.read_options
+@shared.timed_output_options
 def command(
     logdir: tuple[str, ...],
     kind: TableName | Literal["all"],
@@ -144,7 +135,7 @@ def command(
         )
     if kind != "all":  # before the log is opened
         out.check(schema(kind) if layout == "long" and not elements else None)
-    log = opened(logdir, reading)
+    log = shared.opened(logdir, reading)
     with progress_bar() as progress:
         options = {**selection, **reading, "progress": progress}
         if kind == "all":

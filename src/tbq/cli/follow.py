@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import (
-    TIMES,
-    Command,
-    interval_option,
-    json_nan_option,
-    live_options,
-    logdir_argument,
-    select_options,
-    source,
-)
+from tbq.cli import options as shared
 from tbq.errors import UsageError
 from tbq.export.stream import FORMATS
 from tbq.schema import KINDS as _TABLES
@@ -43,9 +34,9 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
-@select_options
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
+@shared.select_options
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
@@ -62,7 +53,7 @@ Examples:
     show_default=True,
     help="Show what is already logged too, or only what comes from now on.",
 )
-@interval_option("0.2, or 30 for a URL")
+@shared.interval_option("0.2, or 30 for a URL")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -70,12 +61,12 @@ Examples:
 )
 @click.option(
     "--time",
-    type=click.Choice(TIMES),
+    type=click.Choice(shared.TIMES),
     default="unix",
     show_default=True,
     help="Write wall times as seconds, dates, or seconds since the run began; not for lines.",
 )
-@json_nan_option
+@shared.json_nan_option
 @click.option("--until-step", type=int, metavar="N", help="Stop once every run has reached step N.")
 @click.option("--timeout", metavar="TIME", help="Stop after this time, e.g. 90, 10m, 2h.")
 @click.option("--idle", metavar="TIME", help="Stop after this time without new data.")
@@ -91,7 +82,7 @@ Examples:
     metavar="CMD",
     help="Run this shell command if a check fails, with TBQ_EVENT, TBQ_RUN, TBQ_TAG, TBQ_STEP and TBQ_VALUE set.",
 )
-@live_options
+@shared.live_options
 def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],
@@ -146,7 +137,7 @@ def command(
         *(KINDS if until_step is not None else []),
     ]
     options |= {**selection, "tag": watchdog.tags}
-    with tbq.follow(source(logdir), kinds=list(dict.fromkeys(read)), **options) as follower:
+    with tbq.follow(shared.source(logdir), kinds=list(dict.fromkeys(read)), **options) as follower:
         try:
             if plain:
                 from tbq.cli.lines import Lines

@@ -6,15 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    interval_option,
-    live_options,
-    logdir_argument,
-    select_options,
-    source,
-    stalled_option,
-)
+from tbq.cli import options as shared
 
 _EXAMPLES = """\b
 Examples:
@@ -25,8 +17,8 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=6007, show_default=True, metavar="N",
     help="The port, or the next free one if it is in use; 0 for any.",
@@ -53,10 +45,10 @@ Examples:
     "--views", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
     help="A JSON file of views that all users of the page see, as its menu Views copies it.",
 )  # fmt: skip
-@select_options
-@interval_option("0.25, or 30 for a URL")
-@stalled_option
-@live_options
+@shared.select_options
+@shared.interval_option("0.25, or 30 for a URL")
+@shared.stalled_option
+@shared.live_options
 def command(logdir: tuple[str, ...], selection: dict[str, Any], open_page: bool, **options: Any) -> None:
     """Show LOGDIR in the browser: runs, curves, media, hyperparameters, SQL, health; live, with every point.
 
@@ -72,5 +64,5 @@ def command(logdir: tuple[str, ...], selection: dict[str, Any], open_page: bool,
             tell(remark)
         show(address)
 
-    tbq.serve(source(logdir), **selection, open=open_page, on_start=started, **options)
+    tbq.serve(shared.source(logdir), **selection, open=open_page, on_start=started, **options)
     leave(0)

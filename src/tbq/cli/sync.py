@@ -6,16 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    interval_option,
-    names,
-    source,
-    source_options,
-    sub_runs_option,
-    tag_option,
-    threads_option,
-)
+from tbq.cli import options as shared
 from tbq.schema import SERIES
 
 _EXAMPLES = """\b
@@ -27,12 +18,12 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, required=True, metavar="LOGDIR... LAKE")
 @click.option(
     "--run", multiple=True, metavar="NAME", help="Only this run: a name, a glob or re:EXPR. May be repeated."
 )
-@tag_option
+@shared.tag_option
 @click.option(
     "--kind",
     multiple=True,
@@ -41,7 +32,7 @@ Examples:
     help=f"Only this table; may be repeated.  [default: all]  One of: {', '.join(SERIES)}.",
 )
 @click.option("--watch", is_flag=True, help="Keep syncing until Ctrl-C.")
-@interval_option("30; only with --watch")
+@shared.interval_option("30; only with --watch")
 @click.option("--keep-gone", is_flag=True, help="Keep the rows of runs that are gone from LOGDIR.")
 @click.option(
     "--compact/--no-compact",
@@ -63,9 +54,9 @@ Examples:
     show_default=True,
     help="Where runs are decoded: here, or on a Ray cluster.",
 )
-@threads_option
-@sub_runs_option
-@source_options
+@shared.threads_option
+@shared.sub_runs_option
+@shared.source_options
 def command(
     paths: tuple[str, ...],
     run: tuple[str, ...],
@@ -92,7 +83,11 @@ def command(
         raise UsageError("want LOGDIR and LAKE", hint="tbq sync runs lake")
     pause = 30.0 if interval is None else interval
     *logdirs, lake = paths
-    options |= {"run": names(run), "tag": names(tag), "kinds": list(dict.fromkeys(kind)) or None}
+    options |= {
+        "run": shared.names(run),
+        "tag": shared.names(tag),
+        "kinds": list(dict.fromkeys(kind)) or None,
+    }
     first = True
     if watch:
         keep_little()
@@ -100,7 +95,7 @@ def command(
         began = time.monotonic()
         try:
             with progress_bar() as progress:
-                done = tbq.lake.sync(source(tuple(logdirs)), lake, progress=progress, **options)
+                done = tbq.lake.sync(shared.source(tuple(logdirs)), lake, progress=progress, **options)
         except TbqError as failure:
             if first or isinstance(failure, UsageError):
                 raise

@@ -6,15 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    interval_option,
-    live_options,
-    logdir_argument,
-    select_options,
-    source,
-    stalled_option,
-)
+from tbq.cli import options as shared
 
 _EXAMPLES = """\b
 Examples:
@@ -23,9 +15,9 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
-@select_options
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
+@shared.select_options
 @click.option(
     "--smooth",
     type=click.FloatRange(0, 1),
@@ -33,9 +25,9 @@ Examples:
     metavar="W",
     help="Smooth as TensorBoard does with this weight; the key s changes it.",
 )
-@interval_option("1, or 30 for a URL")
-@stalled_option
-@live_options
+@shared.interval_option("1, or 30 for a URL")
+@shared.stalled_option
+@shared.live_options
 def command(logdir: tuple[str, ...], selection: dict[str, Any], **options: Any) -> None:
     """Watch LOGDIR live: runs with their state, charts, images, texts, histograms.
 
@@ -44,4 +36,4 @@ def command(logdir: tuple[str, ...], selection: dict[str, Any], **options: Any) 
     """
     import tbq
 
-    tbq.watch(source(logdir), **selection, **options)
+    tbq.watch(shared.source(logdir), **selection, **options)

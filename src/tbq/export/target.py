@@ -176,7 +176,7 @@ def _keep_mode(content: Path, target: Path) -> None:
         return
     mode = stat.S_IMODE(old.st_mode) & 0o777
     status = content.stat()
-    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (old.st_uid, old.st_gid):
+    if hasattr(os, "chown") and not _same_owner(status, old):
         try:
             os.chown(content, -1, old.st_gid)
         except OSError:
@@ -184,6 +184,10 @@ def _keep_mode(content: Path, target: Path) -> None:
         with contextlib.suppress(OSError):
             os.chown(content, old.st_uid, -1)
     content.chmod(mode)
+
+
+def _same_owner(first: os.stat_result, other: os.stat_result) -> bool:
+    return (first.st_uid, first.st_gid) == (other.st_uid, other.st_gid)
 
 
 def _rename(content: Path, target: Path, force: bool) -> None:

@@ -6,10 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-import pyarrow as pa
-
 from tbq.arguments import StrPath, bad, choice, keywords, whole
-from tbq.columns.codes import names_in, values_of
 from tbq.errors import UsageError, missing
 from tbq.select import Names, Selection, closest
 
@@ -18,6 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import polars as pl
+    import pyarrow as pa
     import pyarrow.compute as pc
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -119,6 +117,8 @@ class Table:
         Row(step=1, value=0.5)
         """
         from collections import namedtuple
+
+        from tbq.columns.codes import values_of
 
         row = namedtuple("Row", self._arrow.column_names, rename=True)  # type: ignore[misc]
         for batch in self._arrow.to_batches(max_chunksize=1 << 14):
@@ -411,6 +411,8 @@ class Table:
 
     def _labelled(self, categories: bool) -> pa.Table:
         """The table for another library: labels as dictionaries, or as plain strings."""
+        import pyarrow as pa
+
         if categories:
             return self._arrow.unify_dictionaries()
         fields = [
@@ -428,6 +430,8 @@ class Table:
         return self._arrow
 
     def _order(self, tag: Names) -> list[str] | None:
+        from tbq.columns.codes import names_in
+
         if tag is None:
             return self._tags
         selection = Selection.of(tag)
