@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+import pyarrow as pa
+
 from tbq.arguments import choice, keywords
 from tbq.columns.rows import with_strings
 from tbq.decode.options import SELECTED, Selected
@@ -21,7 +23,6 @@ from tbq.schema import SERIES, schema
 from tbq.select import Selection
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     from tbq.decode.sub_runs import SubRunsAs
@@ -120,7 +121,8 @@ def _datasource(
             chosen, where, wanted = self._runs(), self._where(), self._columns()
             total = sum(map(log._reader.size_of, chosen))
             tasks = []
-            for share in _balanced(log, chosen, max(1, parallelism), total):
+            # At most about `parallelism` groups of the same size.
+            for share in shares(chosen, max(1, -(-total // max(1, parallelism))), log._reader.size_of):
                 metadata = BlockMetadata(
                     num_rows=None,
                     size_bytes=_memory(log, share, table, wanted),
@@ -145,11 +147,6 @@ def _datasource(
             return runs if where is None else runs_of(Filter(where, schema(table)), runs) or runs[:1]
 
     return LogSource()
-
-
-def _balanced(log: LogDir, runs: Sequence[Run], count: int, total: int) -> Iterator[list[Run]]:
-    """Runs in at most about `count` groups of the same size."""
-    return shares(runs, max(1, -(-total // count)), log._reader.size_of)
 
 
 def _memory(log: LogDir, runs: Iterable[Run], table: str, columns: Sequence[str] | None) -> int:
@@ -177,8 +174,6 @@ def _rows(
 ) -> Iterator[pa.Table]:
     """The rows of a task, batch by batch; runs on the worker."""
     import warnings
-
-    import pyarrow as pa
 
     from tbq.errors import SelectionError, TbqWarning
     from tbq.query.scan import scan

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import weakref
+from operator import itemgetter
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ import tbq
 from tbq.errors import TbqWarning, UsageError
 from tbq.write import device as devices
 from tbq.write import slots
+from tbq.write.pending import Derived
 
 
 @given(
@@ -348,8 +350,8 @@ def test_lines_that_are_written_by_several_threads_take_their_values_once(device
             time.sleep(0.05)
             return torch.arange(2).numpy()
 
-    group = slots.Group(Array())
-    parts = [slots.Part(group, lambda numbers, i=i: numbers[i].item()) for i in range(2)]
+    numbers = Derived(lambda numbers: numbers.tolist(), Array())
+    parts = [Derived(itemgetter(i), numbers) for i in range(2)]
     got = []
     threads = [threading.Thread(target=lambda part=part: got.append(part.result())) for part in parts]
     for thread in threads:

@@ -97,7 +97,7 @@ def test_histograms_are_those_of_the_host(monkeypatch, dtype, piece):
     if not dtype.startswith(("float", "bfloat")):
         near = np.clip(np.nan_to_num(near), -100, 100)
     array = jnp.asarray(near.astype(np.float32)).astype(dtype).reshape(2, -1)
-    got = tally.encode(np.asarray(jax_values.vector(array)), array.size, None, "values")
+    got = tally.encode(tally.tally(np.asarray(jax_values.vector(array))), array.size, None, "values")
     want = histogram.encode(np.asarray(array.astype("float32")), "tensorflow", None)
     from tensorboard.compat.proto.summary_pb2 import HistogramProto
 

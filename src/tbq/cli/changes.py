@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import numpy as np
+import pyarrow as pa
 
+if TYPE_CHECKING:
     import tbq
 
     Key = tuple[object, ...]
@@ -105,8 +106,6 @@ def _keys_of_retracted(table: pa.Table) -> list[Key]:
 
 def _bits(column: pa.ChunkedArray) -> list[int]:
     """The bit patterns of numbers: unlike NaN, each equals itself."""
-    import numpy as np
-
     bits: list[int] = np.asarray(column.to_numpy(), dtype=np.float64).view(np.int64).tolist()
     return bits
 
@@ -114,8 +113,6 @@ def _bits(column: pa.ChunkedArray) -> list[int]:
 def _only(table: tbq.Table, keep: list[bool]) -> tbq.Table:
     if all(keep):
         return table
-    import pyarrow as pa
-
     from tbq.table.table import Table
 
     rows = table.to_arrow().filter(pa.array(keep, pa.bool_()))

@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import (
-    STATS,
-    Command,
-    names,
-    opened,
-    output_options,
-    read_options,
-    stat_option,
-    steps_option,
-    tag_option,
-)
+from tbq.cli import options as shared
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -29,37 +19,19 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
 @click.argument("logdir")
-@click.argument("run_a")
-@click.argument("run_b")
-@stat_option("last,min,max", f"Statistics of each scalar: {STATS}.")
-@tag_option
-@steps_option
-@read_options
-@output_options
-def command(
-    logdir: str,
-    run_a: str,
-    run_b: str,
-    stats: str,
-    tag: tuple[str, ...],
-    steps: str | None,
-    reading: dict[str, Any],
-    out: Output,
-) -> None:
+@click.argument("a", metavar="RUN_A")
+@click.argument("b", metavar="RUN_B")
+@shared.stat_option("last,min,max", f"Statistics of each scalar: {shared.STATS}.")
+@shared.tag_option
+@shared.steps_option
+@shared.read_options
+@shared.output_options
+def command(logdir: str, tag: tuple[str, ...], reading: dict[str, Any], out: Output, **options: Any) -> None:
     """Compare two runs: hyperparameters that differ, then statistics of each scalar."""
-
     out.check()
-    table = opened(logdir, reading).compare(
-        run_a,
-        run_b,
-        stats=stats,
-        tag=names(tag),
-        steps=steps,
-        **reading,
-    )
-    out.emit(table, _readable)
+    out.emit(shared.opened(logdir, reading).compare(tag=shared.names(tag), **options, **reading), _readable)
 
 
 def _readable(table: Table) -> list[Table]:

@@ -37,17 +37,14 @@ class Output:
     time: str = "unix"
 
     @property
-    def options(self) -> dict[str, Any]:
-        """How to write values, as keywords of the library."""
-        return {
-            "time": self.time, "csv_safe": self.csv_safe, "json_nan": self.json_nan, "columns": self.columns,
-            "drop_bytes": self.drop_bytes, "digits": self.digits,
-        }  # fmt: skip
-
-    @property
     def target(self) -> dict[str, Any]:
         """How to write a file, as keywords of the library."""
-        return {"format": self.format, "force": self.force, **self.options}
+        return {name: value for name, value in vars(self).items() if name != "path"}
+
+    @property
+    def file_target(self) -> dict[str, Any]:
+        """The same for data that is never drawn: CSV in a pipe and on a terminal."""
+        return {**self.target, "format": self.format or (None if self.path else "csv")}
 
     @property
     def is_file(self) -> bool:

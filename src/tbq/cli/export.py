@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from tbq.cli.options import (
-    STATS,
-    Command,
-    curve_options,
-    curves,
-    logdir_argument,
-    opened,
-    read_options,
-    select_options,
-    stat_option,
-    timed_output_options,
-)
+from tbq.cli import options as shared
 from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
 from tbq.schema import schema
@@ -47,8 +36,8 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
 @click.option(
     "--layout",
     type=click.Choice(("long", "wide", "summary")),
@@ -56,7 +45,7 @@ Examples:
     show_default=True,
     help="One row per value; one row per step, one column per tag; or one row per run.",
 )
-@stat_option("last", f"Statistics of --layout summary: {STATS}.")
+@shared.stat_option("last", f"Statistics of --layout summary: {shared.STATS}.")
 @click.option(
     "--kind",
     type=click.Choice(("all", *KINDS)),
@@ -72,10 +61,24 @@ Examples:
     help="With --layout wide, only the steps of this tag; other tags have their last value up to there.",
 )
 @click.option("--elements", is_flag=True, help="With --kind tensors, one row per element, with its index.")
-@select_options
-@curve_options
-@read_options
-@timed_output_options
+@shared.select_options
+@click.option(
+    "--smooth",
+    type=click.FloatRange(0, 1),
+    metavar="W",
+    help="Smooth as TensorBoard does with this weight.",
+)
+@click.option("--every", type=click.IntRange(1), metavar="N", help="Every Nth row of each run and tag.")
+@click.option("--max-points", type=click.IntRange(1), metavar="N", help="At most N rows of each run and tag.")
+@click.option(
+    "--method",
+    type=click.Choice(("triangle", "minmax")),
+    default="triangle",
+    show_default=True,
+    help="How --max-points chooses rows: keep the shape, or keep every peak.",
+)
+@shared.read_options
+@shared.timed_output_options
 def command(
     logdir: tuple[str, ...],
     kind: TableName | Literal["all"],
@@ -130,34 +133,37 @@ def command(
         raise UsageError(
             "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
         )
-    by_log = (
-        kind == "scalars"
-        and layout == "long"
-        and out.is_file
-        and all(value is None for value in curve_values.values())
-    )
     if kind != "all":  # before the log is opened
         out.check(schema(kind) if layout == "long" and not elements else None)
-    log = opened(logdir, reading)
+    log = shared.opened(logdir, reading)
     with progress_bar() as progress:
         options = {**selection, **reading, "progress": progress}
         if kind == "all":
             paths = log.write(str(out.path), **out.target, **options)
             say(f"{out.path}: {counted(len(paths), 'file')}")
             return
-        if by_log:
+        unchanged = layout == "long" and all(value is None for value in curve_values.values())
+        if kind == "scalars" and unchanged and out.is_file:
             rows = log.write(str(out.path), kind=kind, **out.target, **options).rows or 0
             _tell_nothing(rows, logdir, log, kind)
             say(f"{out.path}: {counted(rows, 'row')}")
             return
         table = log.tensors(**options).elements() if elements else _read(log, kind, options)
     _tell_nothing(len(table), logdir, log, kind)
-    if kind == "scalars":
-        table = curves(table, smooth, every, max_points, method)
-    laid_out = _laid_out(table, layout, stats, wall_time, asof, steps)
-    out.emit(laid_out)
+    if smooth is not None:  # first, so that the points that remain lie on the smooth curve
+        table = table.smooth(smooth)
+    if every is not None:
+        table = table.every(every)
+    if max_points is not None:
+        table = table.max_points(max_points, method=method)
+    if layout == "wide":
+        table = table.wide(wall_time=wall_time, asof=asof)
+        table = table if asof is None else table.filter(steps=steps)
+    elif layout == "summary":
+        table = table.summary(stats=stats)
+    out.emit(table)
     if out.path is not None and "{run}" in out.path:
-        _tell_absent(log, selection["run"], laid_out, kind)
+        _tell_absent(log, selection["run"], table, kind)
 
 
 def _tell_nothing(rows: int, logdir: tuple[str, ...], log: LogDir, kind: str) -> None:
@@ -195,14 +201,3 @@ def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:
         if kind == "projector":
             options.pop("progress")
     return log.table(kind, **options)
-
-
-def _laid_out(
-    table: Table, layout: str, stats: str, wall_time: bool, asof: str | None, steps: str | None
-) -> Table:
-    if layout == "wide":
-        wide = table.wide(wall_time=wall_time, asof=asof)
-        return wide if asof is None else wide.filter(steps=steps)
-    if layout == "summary":
-        return table.summary(stats=stats)
-    return table

@@ -5,24 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import (
-    TIMES,
-    Command,
-    interval_option,
-    json_nan_option,
-    live_restarts_option,
-    logdir_argument,
-    select_options,
-    source,
-    source_options,
-    sub_runs_option,
-    threads_option,
-)
+from tbq.cli import options as shared
 from tbq.errors import UsageError
 from tbq.export.stream import FORMATS
 from tbq.schema import KINDS as _TABLES
@@ -46,9 +34,9 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
-@select_options
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
+@shared.select_options
 @click.option(
     "--kind",
     type=click.Choice(KINDS),
@@ -65,7 +53,7 @@ Examples:
     show_default=True,
     help="Show what is already logged too, or only what comes from now on.",
 )
-@interval_option("0.2, or 30 for a URL")
+@shared.interval_option("0.2, or 30 for a URL")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
@@ -73,12 +61,12 @@ Examples:
 )
 @click.option(
     "--time",
-    type=click.Choice(TIMES),
+    type=click.Choice(shared.TIMES),
     default="unix",
     show_default=True,
     help="Write wall times as seconds, dates, or seconds since the run began; not for lines.",
 )
-@json_nan_option
+@shared.json_nan_option
 @click.option("--until-step", type=int, metavar="N", help="Stop once every run has reached step N.")
 @click.option("--timeout", metavar="TIME", help="Stop after this time, e.g. 90, 10m, 2h.")
 @click.option("--idle", metavar="TIME", help="Stop after this time without new data.")
@@ -94,16 +82,12 @@ Examples:
     metavar="CMD",
     help="Run this shell command if a check fails, with TBQ_EVENT, TBQ_RUN, TBQ_TAG, TBQ_STEP and TBQ_VALUE set.",
 )
-@live_restarts_option
-@threads_option
-@sub_runs_option
-@source_options
+@shared.live_options
 def command(
     logdir: tuple[str, ...],
     selection: dict[str, Any],
     kind: tuple[str, ...],
     begin: str,
-    interval: float | None,
     format: str | None,
     time: str,
     json_nan: str,
@@ -112,9 +96,7 @@ def command(
     idle: str | None,
     fail_on: tuple[str, ...],
     command_line: str | None,
-    restarts: Any,
-    threads: int | None,
-    sub_runs: Any,
+    **options: Any,
 ) -> None:
     """Show new rows as they are written, until Ctrl-C or one of the ends below.
 
@@ -154,17 +136,8 @@ def command(
         *(["scalars"] if watchdog.reads_values else []),
         *(KINDS if until_step is not None else []),
     ]
-    options = {
-        "run": selection["run"],
-        "steps": selection["steps"],
-        "restarts": restarts,
-        "threads": threads,
-        "interval": interval,
-        "sub_runs": sub_runs,
-    }
-    with tbq.follow(
-        source(logdir), tag=watchdog.tags, kinds=list(dict.fromkeys(read)), **options
-    ) as follower:
+    options |= {**selection, "tag": watchdog.tags}
+    with tbq.follow(shared.source(logdir), kinds=list(dict.fromkeys(read)), **options) as follower:
         try:
             if plain:
                 from tbq.cli.lines import Lines
@@ -183,37 +156,26 @@ def command(
         click.get_current_context().exit(code)
 
 
+@dataclass(kw_only=True)
 class Session:
     """One run of the command: shows updates, and decides when to end."""
 
-    def __init__(
-        self,
-        *,
-        watchdog: Watchdog,
-        command: str | None,
-        shown: list[str],
-        tags: list[str] | None,
-        waiting_for: str,
-        from_start: bool,
-        until_step: int | None,
-        timeout: float | None,
-        idle: float | None,
-    ) -> None:
-        from tbq.cli.changes import ChangeTracker
-        from tbq.select import Selection
+    watchdog: Watchdog
+    command: str | None
+    shown: list[str]
+    tags: list[str] | None
+    waiting_for: str
+    from_start: bool
+    until_step: int | None
+    timeout: float | None
+    idle: float | None
 
-        self._watchdog = watchdog
-        self._command = command
-        self._shown = shown
-        self._kinds: dict[str, str] = {}  # the same kinds, by the names that retracted rows use
+    def __post_init__(self) -> None:
+        from tbq.cli.changes import ChangeTracker
+
+        self._kinds: dict[str, str] = {}  # the kinds shown, by the names that retracted rows use
         self._tracker = ChangeTracker()
         self._sizes: dict[str, int] = {}  # the bytes of each run when it last changed
-        self._tags = Selection.of(tags)
-        self._waiting_for = waiting_for
-        self._from_start = from_start
-        self._until_step = until_step
-        self._timeout = timeout
-        self._idle = idle
         self._reached: dict[str, int] = {}  # the last step of each run
         self._last_run = ""  # the run that wrote last
 
@@ -221,44 +183,38 @@ class Session:
         """Follow until an end condition holds; return the exit code."""
         from tbq.cli.emit import tell
 
-        self._kinds = {kind: follower.core_kind(kind) for kind in self._shown}
+        self._kinds = {kind: follower.core_kind(kind) for kind in self.shown}
         started = active = time.monotonic()
         first, waiting = True, False
         while True:
             update = follower.poll()
             if first:
-                printer.begin({kind: update.table(kind).head(0) for kind in self._shown})
+                printer.begin({kind: update.table(kind).head(0) for kind in self.shown})
             if update:
                 self._note_steps(follower, update)
-                event, rows = self._take(update, printer, first and not self._from_start)
+                event, rows = self._take(update, printer, first and not self.from_start)
                 if event is not None:
                     return self._fail(event)
                 if self._has_resized(follower, update) or rows or update.runs.new or update.runs.grown:
                     active = time.monotonic()
             if not follower.runs and not waiting:
-                tell(f"waiting for {self._waiting_for} in {follower.path}")
+                tell(f"waiting for {self.waiting_for} in {follower.path}")
             waiting = not follower.runs
             first = False
             if self._is_done(follower):
                 return 0
             now = time.monotonic()
-            if self._watchdog.stall is not None and now - active >= self._watchdog.stall[1]:
+            if self.watchdog.stall is not None and now - active >= self.watchdog.stall[1]:
                 return self._fail(self._stalled(now - active))
-            if self._idle is not None and now - active >= self._idle:
+            if self.idle is not None and now - active >= self.idle:
                 return self._end(f"nothing was written for {now - active:.0f} s")
-            if self._timeout is not None and now - started >= self._timeout:
+            if self.timeout is not None and now - started >= self.timeout:
                 return self._end(f"timeout after {now - started:.0f} s")
             if _reader_is_gone():
                 raise BrokenPipeError
-            ends = [
-                begin + limit - now
-                for begin, limit in (
-                    (active, self._idle),
-                    (started, self._timeout),
-                    (active, self._watchdog.stall[1] if self._watchdog.stall else None),
-                )
-                if limit is not None
-            ]
+            stall = self.watchdog.stall[1] if self.watchdog.stall else None
+            limits = ((active, self.idle), (started, self.timeout), (active, stall))
+            ends = [begin + limit - now for begin, limit in limits if limit is not None]
             follower.wait(min(ends, default=None))
 
     def _take(
@@ -282,22 +238,23 @@ class Session:
             if len(table):
                 printer.new(kind, table)
         rows = sum(map(len, changes.shown.values())) + (0 if changes.unseen is None else len(changes.unseen))
-        return None if changes.unseen is None else self._watchdog.check(changes.unseen), rows
+        return None if changes.unseen is None else self.watchdog.check(changes.unseen), rows
 
     def _selected(self, table: tbq.Table) -> tbq.Table:
         """The rows of the selected tags and kinds; the rest is read only for the checks."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        from tbq.select import Selection
         from tbq.table.table import Table
 
         arrow = kept = table.to_arrow()
-        tests: dict[str, Callable[[str], bool]] = {"tag": self._tags.matches}
+        selections = {"tag": Selection.of(self.tags)}
         if table.kind == "retracted":
-            tests["kind"] = set(self._kinds.values()).__contains__
-        for column, test in tests.items():
+            selections["kind"] = Selection.of(list(self._kinds.values()))
+        for column, selection in selections.items():
             names = arrow[column].unique().to_pylist()
-            wanted = [name for name in names if test(name)]
+            wanted = [name for name in names if selection.matches(name)]
             if len(wanted) < len(names):
                 kept = kept.filter(pc.is_in(kept[column].cast(pa.string()), pa.array(wanted, pa.string())))
         return table if kept is arrow else Table(kept, table.kind, logdir=table.logdir, began=table.began)
@@ -317,33 +274,33 @@ class Session:
 
     def _is_done(self, follower: tbq.Follower) -> bool:
         runs = follower.runs
-        if self._until_step is None or not runs:
+        if self.until_step is None or not runs:
             return False
-        return all(self._reached.get(run, self._until_step - 1) >= self._until_step for run in runs)
+        return all(self._reached.get(run, self.until_step - 1) >= self.until_step for run in runs)
 
     def _end(self, why: str) -> int:
         from tbq.cli.emit import say, tell
 
-        if self._until_step is None:
+        if self.until_step is None:
             say(why)
             return 0
-        tell(f"{why}, before step {self._until_step:,} was reached")
+        tell(f"{why}, before step {self.until_step:,} was reached")
         return 1
 
     def _stalled(self, silent: float) -> FailedCheck:
         from tbq.cli.watchdog import FailedCheck
 
-        assert self._watchdog.stall is not None
+        assert self.watchdog.stall is not None
         run = self._last_run
-        return FailedCheck(self._watchdog.stall[0], run, "", self._reached.get(run), f"{silent:.0f}")
+        return FailedCheck(self.watchdog.stall[0], run, "", self._reached.get(run), f"{silent:.0f}")
 
     def _fail(self, event: FailedCheck) -> int:
         from tbq.cli.emit import tell
         from tbq.cli.watchdog import execute
 
         tell(event)
-        if self._command is not None:
-            wrong = execute(self._command, event)
+        if self.command is not None:
+            wrong = execute(self.command, event)
             if wrong:
                 tell(f"--exec: {wrong}")
         return FAILED

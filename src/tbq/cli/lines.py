@@ -6,11 +6,11 @@ import time as clock
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tbq.text import counted, printable, shortened
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     import tbq
     from tbq.export.stream import RowStream
 
@@ -62,9 +62,11 @@ class Lines:
         """Show new rows."""
         from tbq.cli.emit import draw_lines
         from tbq.export.cells import cell_rows
+        from tbq.export.fit import that_fit
 
-        arrow = _without_bytes(rows.to_arrow())
-        order = sorted(range(len(arrow)), key=_time_of(arrow))
+        arrow = that_fit({"rows": rows.to_arrow()}, "csv", quiet=True)["rows"]
+        times = [time if time == time else 0.0 for time in arrow["wall_time"].fill_null(0.0).to_pylist()]
+        order = sorted(range(len(arrow)), key=times.__getitem__)
         cells = list(cell_rows(arrow))
         rows_shown = [dict(zip(arrow.column_names, cells[i], strict=True)) for i in order]
         names = [self._names(row) for row in rows_shown]
@@ -124,20 +126,7 @@ def _cause(run: str, update: tbq.Update) -> str:
 
 
 def _with(table: pa.Table, name: str, value: Any) -> pa.Table:
-    import pyarrow as pa
-
     return table.append_column(name, pa.array([value] * len(table)))
-
-
-def _without_bytes(table: pa.Table) -> pa.Table:
-    from tbq.export.fit import that_fit
-
-    return that_fit({"rows": table}, "csv", quiet=True)["rows"]
-
-
-def _time_of(table: pa.Table) -> Any:
-    times = table["wall_time"].to_pylist()
-    return lambda row: times[row] if times[row] is not None and times[row] == times[row] else 0.0
 
 
 def _clock(wall_time: str | None) -> str:

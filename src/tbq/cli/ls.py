@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    logdir_argument,
-    names,
-    opened,
-    quiet,
-    read_options,
-    run_option,
-    spark_option,
-    sparks,
-    timed_output_options,
-)
+from tbq.cli import options as shared
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -32,12 +21,12 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
-@run_option
-@spark_option
-@read_options
-@timed_output_options
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
+@shared.run_option
+@shared.spark_option
+@shared.read_options
+@shared.timed_output_options
 def command(
     logdir: tuple[str, ...], run: tuple[str, ...], spark: str | None, reading: dict[str, Any], out: Output
 ) -> None:
@@ -47,10 +36,13 @@ def command(
     from tbq.text import counted
 
     out.check()
-    log = opened(logdir, reading)
-    table = log.table("runs", run=names(run), **quiet(reading))
+    log = shared.opened(logdir, reading)
+    table = log.table("runs", run=shared.names(run), **shared.quiet(reading))
     out.emit(
-        table, lambda table: _readable(table, spark, sparks(log, spark, {"run": names(run)}, quiet(reading)))
+        table,
+        lambda table: _readable(
+            table, spark, shared.sparks(log, spark, {"run": shared.names(run)}, shared.quiet(reading))
+        ),
     )
     if out.draws:
         states = table.to_arrow()["state"].to_pylist()

@@ -31,9 +31,8 @@ def command(
     output: str,
     kind: tuple[str, ...],
     selection: dict[str, Any],
-    every: int,
-    force: bool,
     reading: dict[str, Any],
+    **options: Any,
 ) -> None:
     """Write images, audio, texts, tensors (NPY), meshes (PLY) and graphs as files in a tree run/tag/step.
 
@@ -45,12 +44,6 @@ def command(
     log = opened(logdir, reading)
     with progress_bar() as progress:
         written = log.write_media(
-            output,
-            **selection,
-            every=every,
-            kinds=names(kind),
-            force=force,
-            **reading,
-            progress=progress,
+            output, kinds=names(kind), progress=progress, **selection, **reading, **options
         )
     say(f"{output}: {len(written):,} files")

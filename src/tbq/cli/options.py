@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import reduce, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -22,7 +21,6 @@ from tbq.export.options import JsonNan
 
 if TYPE_CHECKING:
     from tbq.logdir import LogDir
-    from tbq.table.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
@@ -85,33 +83,21 @@ def _bundled(
     name: str, make: Callable[..., object], *decorators: Callable[[Any], Any]
 ) -> Callable[[Callable[..., Any]], Any]:
     """Several options as one argument `name` of the command: the result of `make`."""
-    keys = list(inspect.signature(make).parameters)
+    options = _all(*decorators)
+    keys = [param.name for param in click.command(options(lambda: None)).params if param.expose_value]
 
     def decorate(function: Callable[..., Any]) -> Any:
         @wraps(function)
         def command(**given: Any) -> Any:
-            return function(**{name: make(**{key: given.pop(key) for key in keys if key in given})}, **given)
+            return function(**{name: make(**{key: given.pop(key) for key in keys})}, **given)
 
-        return _all(*decorators)(command)
+        return options(command)
 
     return decorate
 
 
 def _selection(run: tuple[str, ...], tag: tuple[str, ...], steps: str | None) -> dict[str, Any]:
     return {"run": names(run), "tag": names(tag), "steps": steps}
-
-
-def _reading(
-    restarts: str, strict: bool, threads: int | None, merge_runs: tuple[str, ...], sub_runs: str
-) -> dict[str, Any]:
-    on_error = "raise" if strict else "warn"
-    return {
-        "restarts": restarts,
-        "threads": threads,
-        "on_error": on_error,
-        "merge_runs": merge_runs,
-        "sub_runs": sub_runs,
-    }
 
 
 def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
@@ -241,16 +227,33 @@ sub_runs_option: Decorator[Any] = click.option(
     help="Directories of add_hparams below a run: part of that run, or runs of their own.",
 )
 strict_option: Decorator[Any] = rare_option(
-    "--strict", is_flag=True, help="Fail, and write nothing, if a file is damaged."
+    "--strict",
+    "on_error",
+    is_flag=True,
+    flag_value="raise",
+    default="warn",
+    help="Fail, and write nothing, if a file is damaged.",
 )
 
 #: For commands that follow a log: the number of sessions is not known in advance.
-live_restarts_option: Decorator[Any] = click.option(
-    "--restarts",
-    type=click.Choice([name for name in RESTARTS if name != "split"]),
-    default="resume",
-    show_default=True,
-    help="Which rows of a resumed run count.",
+live_options: Decorator[Any] = _all(
+    click.option(
+        "--restarts",
+        type=click.Choice([name for name in RESTARTS if name != "split"]),
+        default="resume",
+        show_default=True,
+        help="Which rows of a resumed run count.",
+    ),
+    threads_option,
+    sub_runs_option,
+    source_options,
+)
+#: For commands that show the state of each run.
+stalled_option: Decorator[Any] = click.option(
+    "--stalled-after",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Call a run stalled after this time without new data.  [default: 120, or 20 times its usual pause]",
 )
 
 json_nan_option: Decorator[Any] = rare_option(
@@ -263,29 +266,9 @@ json_nan_option: Decorator[Any] = rare_option(
 
 select_options: Decorator[Any] = _bundled("selection", _selection, run_option, tag_option, steps_option)
 
-curve_options: Decorator[Any] = _all(
-    click.option(
-        "--smooth",
-        type=click.FloatRange(0, 1),
-        metavar="W",
-        help="Smooth as TensorBoard does with this weight.",
-    ),
-    click.option("--every", type=click.IntRange(1), metavar="N", help="Every Nth row of each run and tag."),
-    click.option(
-        "--max-points", type=click.IntRange(1), metavar="N", help="At most N rows of each run and tag."
-    ),
-    click.option(
-        "--method",
-        type=click.Choice(("triangle", "minmax")),
-        default="triangle",
-        show_default=True,
-        help="How --max-points chooses rows: keep the shape, or keep every peak.",
-    ),
-)
-
 read_options: Decorator[Any] = _bundled(
     "reading",
-    _reading,
+    dict,
     click.option(
         "--restarts",
         type=click.Choice(RESTARTS),
@@ -333,21 +316,6 @@ timed_output_options: Decorator[Any] = _bundled(
         help="Write wall times as seconds, dates, or seconds since the run began.",
     ),
 )
-
-
-def curves(
-    table: Table,
-    smooth: float | None,
-    every: int | None,
-    max_points: int | None,
-    method: Literal["triangle", "minmax"],
-) -> Table:
-    """Apply the curve options. Smooth first, so that the points that remain lie on the smooth curve."""
-    if smooth is not None:
-        table = table.smooth(smooth)
-    if every is not None:
-        table = table.every(every)
-    return table if max_points is None else table.max_points(max_points, method=method)
 
 
 def sparks(

@@ -47,15 +47,8 @@ def command(outputs: str, classes: str | None, out: Output, **options: Any) -> N
     """
     import tbq
 
-    tbq.results.write_predictions(
-        outputs,
-        out.path or "-",
-        classes=_classes(classes),
-        format=out.format or (None if out.path else "csv"),
-        force=out.force,
-        **out.options,
-        **options,
-    )
+    names = _classes(classes)
+    tbq.results.write_predictions(outputs, out.path or "-", classes=names, **out.file_target, **options)
 
 
 def _classes(text: str | None) -> list[str] | None:

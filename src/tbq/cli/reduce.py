@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    logdir_argument,
-    names,
-    opened,
-    output_options,
-    read_options,
-    select_options,
-    stat_option,
-)
+from tbq.cli import options as shared
 from tbq.cli.ranking import BY_HELP, ranking_options
 from tbq.errors import UsageError
 
@@ -31,8 +22,8 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
 @click.option(
     "--by",
     multiple=True,
@@ -40,13 +31,13 @@ Examples:
     help=f"{BY_HELP} May be repeated.  [default: all runs]",
 )
 @ranking_options("Put the group with the best mean of this tag first.", "groups")
-@stat_option("mean,std,min,max", "Some of mean, std, min, max, median, ci95, sem, q25, q75, n.")
+@shared.stat_option("mean,std,min,max", "Some of mean, std, min, max, median, ci95, sem, q25, q75, n.")
 @click.option(
     "--as-events", is_flag=True, help="Write event files that TensorBoard shows to the directory -o."
 )
-@select_options
-@read_options
-@output_options
+@shared.select_options
+@shared.read_options
+@shared.output_options
 def command(
     logdir: tuple[str, ...],
     by: tuple[str, ...],
@@ -67,8 +58,8 @@ def command(
     from tbq.cli.emit import say
     from tbq.text import counted
 
-    log = opened(logdir, reading)
-    options = {"by": names(by) or "*", "stats": stats, **selection, **reading}
+    log = shared.opened(logdir, reading)
+    options = {"by": shared.names(by) or "*", "stats": stats, **selection, **reading}
     if not as_events:
         out.check()
         out.emit(log.reduce(best=best or None, sort=sort, top=top, **options))

@@ -6,18 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    live_restarts_option,
-    logdir_argument,
-    merge_option,
-    select_options,
-    source,
-    source_options,
-    strict_option,
-    sub_runs_option,
-    threads_option,
-)
+from tbq.cli import options as shared
 from tbq.cli.ranking import BY_HELP
 
 _EXAMPLES = """\b
@@ -27,8 +16,8 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
 @click.option("-o", "--output", "path", required=True, metavar="OUT", help="The HTML file to write.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @click.option("--title", metavar="TEXT", help="The title.  [default: the name of LOGDIR]")
@@ -38,7 +27,7 @@ Examples:
     metavar="FILE",
     help="A Markdown file shown at the top; - is stdin.",
 )
-@select_options
+@shared.select_options
 @click.option("--by", metavar="EXPR", help=f"One curve per group. {BY_HELP}")
 @click.option(
     "--band", default="std", show_default=True, metavar="BAND",
@@ -47,35 +36,16 @@ Examples:
 @click.option(
     "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."
 )
-@live_restarts_option
-@merge_option
-@strict_option
-@threads_option
-@sub_runs_option
-@source_options
-def command(
-    logdir: tuple[str, ...],
-    path: str,
-    text: Any,
-    selection: dict[str, Any],
-    merge_runs: tuple[str, ...],
-    strict: bool,
-    sub_runs: Any,
-    **options: Any,
-) -> None:
+@shared.merge_option
+@shared.strict_option
+@shared.live_options
+def command(logdir: tuple[str, ...], path: str, text: Any, selection: dict[str, Any], **options: Any) -> None:
     """Write one HTML file with the runs, curves, images, texts and findings of LOGDIR, to send to someone.
 
     It opens without a server and without a network, and prints well.
     """
-    import tbq
     from tbq.cli.emit import say
 
-    written = tbq.open(source(logdir), merge_runs=merge_runs or None, sub_runs=sub_runs).report(
-        path,
-        text=text.read() if text is not None else "",
-        progress=True,
-        on_error="raise" if strict else "warn",
-        **selection,
-        **options,
-    )
-    say(written)
+    log = shared.opened(logdir, options)
+    words = "" if text is None else text.read()
+    say(log.report(path, text=words, progress=True, **selection, **options))

@@ -6,16 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    logdir_argument,
-    merge_option,
-    names,
-    source,
-    source_options,
-    steps_option,
-    threads_option,
-)
+from tbq.cli import options as shared
 from tbq.rewriting.options import RESTARTS
 
 _EXAMPLES = """\b
@@ -38,8 +29,8 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     return pairs
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
 @click.option(
     "-o", "--output", required=True, metavar="NEW", help="The directory to write, which must not exist yet."
 )
@@ -59,7 +50,7 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     callback=_pairs,
     help="Rename a run; OLD may be re:EXPR.",
 )
-@steps_option
+@shared.steps_option
 @click.option(
     "--every", type=click.IntRange(1), default=1, metavar="N", help="Every Nth value of each run and tag."
 )
@@ -77,10 +68,10 @@ def _pairs(_ctx: click.Context, param: click.Parameter, values: tuple[str, ...])
     help="resume leaves out values that a restart overtook.",
 )
 @click.option("--offset-steps", type=int, default=0, metavar="N", help="Add N to each step.")
-@merge_option
+@shared.merge_option
 @click.option("--flatten-hparams", is_flag=True, help="Fold the sub-runs of add_hparams into the runs above.")
-@threads_option
-@source_options
+@shared.threads_option
+@shared.source_options
 @click.option("--dry-run", is_flag=True, help="Write nothing; report what would change.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(
@@ -88,7 +79,6 @@ def command(
     output: str,
     drop_tag: tuple[str, ...],
     keep_tag: tuple[str, ...],
-    drop_kind: tuple[str, ...],
     merge_runs: tuple[str, ...],
     as_json: bool,
     **options: Any,
@@ -100,11 +90,10 @@ def command(
 
     with progress_bar("rewriting") as progress:
         report = tbq.rewrite(
-            source(logdir),
+            shared.source(logdir),
             output,
-            drop_tag=names(drop_tag),
-            keep_tag=names(keep_tag),
-            drop_kind=list(drop_kind),
+            drop_tag=shared.names(drop_tag),
+            keep_tag=shared.names(keep_tag),
             merge_runs=merge_runs or None,
             progress=progress,
             **options,

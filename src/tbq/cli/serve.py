@@ -6,16 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    interval_option,
-    live_restarts_option,
-    logdir_argument,
-    select_options,
-    source_options,
-    sub_runs_option,
-    threads_option,
-)
+from tbq.cli import options as shared
 
 _EXAMPLES = """\b
 Examples:
@@ -26,8 +17,8 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=6007, show_default=True, metavar="N",
     help="The port, or the next free one if it is in use; 0 for any.",
@@ -54,24 +45,11 @@ Examples:
     "--views", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
     help="A JSON file of views that all users of the page see, as its menu Views copies it.",
 )  # fmt: skip
-@select_options
-@interval_option("0.25, or 30 for a URL")
-@click.option(
-    "--stalled-after", type=click.FloatRange(0, min_open=True), metavar="SECONDS",
-    help="Call a run stalled after this time without new data.  [default: 120, or 20 times its usual pause]",
-)  # fmt: skip
-@live_restarts_option
-@threads_option
-@sub_runs_option
-@source_options
-def command(
-    logdir: tuple[str, ...],
-    selection: dict[str, Any],
-    open_page: bool,
-    interval: float | None,
-    allow_host: tuple[str, ...],
-    **options: Any,
-) -> None:
+@shared.select_options
+@shared.interval_option("0.25, or 30 for a URL")
+@shared.stalled_option
+@shared.live_options
+def command(logdir: tuple[str, ...], selection: dict[str, Any], open_page: bool, **options: Any) -> None:
     """Show LOGDIR in the browser: runs, curves, media, hyperparameters, SQL, health; live, with every point.
 
     Prints the address of the page and serves it until Ctrl-C. Waits for LOGDIR to appear. Needs
@@ -86,13 +64,5 @@ def command(
             tell(remark)
         show(address)
 
-    tbq.serve(
-        logdir if len(logdir) > 1 else logdir[0],
-        **selection,
-        open=open_page,
-        interval=interval,
-        allow_host=allow_host,
-        on_start=started,
-        **options,
-    )
+    tbq.serve(shared.source(logdir), **selection, open=open_page, on_start=started, **options)
     leave(0)

@@ -6,19 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import (
-    STATS,
-    Command,
-    logdir_argument,
-    names,
-    opened,
-    output_options,
-    read_options,
-    select_options,
-    spark_option,
-    sparks,
-    stat_option,
-)
+from tbq.cli import options as shared
 from tbq.cli.ranking import BY_HELP, ranking_options
 from tbq.errors import UsageError
 
@@ -36,8 +24,8 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
 @click.option(
     "--by", multiple=True, metavar="EXPR", help=f"One row per configuration. {BY_HELP} May be repeated."
 )
@@ -48,12 +36,12 @@ Examples:
 @click.option(
     "--require", multiple=True, metavar="COLUMN", help="Leave out runs without a value in this column."
 )
-@stat_option("last", f"Statistics of each tag: {STATS}.")
-@spark_option
+@shared.stat_option("last", f"Statistics of each tag: {shared.STATS}.")
+@shared.spark_option
 @click.option("--media", is_flag=True, help="Add each run's last texts and images.")
-@select_options
-@read_options
-@output_options
+@shared.select_options
+@shared.read_options
+@shared.output_options
 def command(
     logdir: tuple[str, ...],
     by: tuple[str, ...],
@@ -94,14 +82,13 @@ def command(
             hint = "e.g. --importance --best val/loss:min"
             raise UsageError(f"--importance: want one metric, got {len(best)}", hint=hint)
         ((tag, way),) = best.items()
-        out.emit(opened(logdir, reading).importance(tag, best=way, **selection, **reading))
+        out.emit(shared.opened(logdir, reading).importance(tag, best=way, **selection, **reading))
         return
     if by:
         _refuse("--by", {"--spark": spark})
-    log = opened(logdir, reading)
-    table = log.summary(
-        stats=stats, by=names(by), best=best, sort=sort, top=top, require=require, media=media, **selection, **reading
-    )  # fmt: skip
+    log = shared.opened(logdir, reading)
+    ranking: dict[str, Any] = {"best": best, "sort": sort, "top": top, "require": require}
+    table = log.summary(stats=stats, by=shared.names(by), media=media, **ranking, **selection, **reading)
     if by:
         out.emit(table, lambda table: [_how_sure_first(table)])
         tell(table.verdict, name="")
@@ -109,7 +96,9 @@ def command(
     ordering = [name for tag in best for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]
     chosen = {name: selection[name] for name in ("run", "steps")}
-    out.emit(table, lambda table: _readable(table, ordering, spark, sparks(log, spark, chosen, reading)))
+    out.emit(
+        table, lambda table: _readable(table, ordering, spark, shared.sparks(log, spark, chosen, reading))
+    )
 
 
 def _refuse(option: str, others: dict[str, Any]) -> None:

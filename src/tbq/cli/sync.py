@@ -6,15 +6,7 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    interval_option,
-    names,
-    source,
-    source_options,
-    sub_runs_option,
-    threads_option,
-)
+from tbq.cli import options as shared
 from tbq.schema import SERIES
 
 _EXAMPLES = """\b
@@ -26,14 +18,12 @@ Examples:
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, required=True, metavar="LOGDIR... LAKE")
 @click.option(
     "--run", multiple=True, metavar="NAME", help="Only this run: a name, a glob or re:EXPR. May be repeated."
 )
-@click.option(
-    "--tag", multiple=True, metavar="NAME", help="Only this tag: a name, a glob or re:EXPR. May be repeated."
-)
+@shared.tag_option
 @click.option(
     "--kind",
     multiple=True,
@@ -42,7 +32,7 @@ Examples:
     help=f"Only this table; may be repeated.  [default: all]  One of: {', '.join(SERIES)}.",
 )
 @click.option("--watch", is_flag=True, help="Keep syncing until Ctrl-C.")
-@interval_option("30; only with --watch")
+@shared.interval_option("30; only with --watch")
 @click.option("--keep-gone", is_flag=True, help="Keep the rows of runs that are gone from LOGDIR.")
 @click.option(
     "--compact/--no-compact",
@@ -64,9 +54,9 @@ Examples:
     show_default=True,
     help="Where runs are decoded: here, or on a Ray cluster.",
 )
-@threads_option
-@sub_runs_option
-@source_options
+@shared.threads_option
+@shared.sub_runs_option
+@shared.source_options
 def command(
     paths: tuple[str, ...],
     run: tuple[str, ...],
@@ -74,12 +64,7 @@ def command(
     kind: tuple[str, ...],
     watch: bool,
     interval: float | None,
-    keep_gone: bool,
-    compact: bool | None,
-    retention: float,
-    engine: Any,
-    threads: int | None,
-    sub_runs: str,
+    **options: Any,
 ) -> None:
     """Keep a lake up to date: one Delta table per kind below LAKE, with the rows of every run of LOGDIR.
 
@@ -98,11 +83,11 @@ def command(
         raise UsageError("want LOGDIR and LAKE", hint="tbq sync runs lake")
     pause = 30.0 if interval is None else interval
     *logdirs, lake = paths
-    options: dict[str, Any] = {
-        "run": names(run), "tag": names(tag), "kinds": list(dict.fromkeys(kind)) or None, "keep_gone": keep_gone,
-        "compact": compact, "retention": retention, "engine": engine, "threads": threads,
-        "sub_runs": sub_runs,
-    }  # fmt: skip
+    options |= {
+        "run": shared.names(run),
+        "tag": shared.names(tag),
+        "kinds": list(dict.fromkeys(kind)) or None,
+    }
     first = True
     if watch:
         keep_little()
@@ -110,7 +95,7 @@ def command(
         began = time.monotonic()
         try:
             with progress_bar() as progress:
-                done = tbq.lake.sync(source(tuple(logdirs)), lake, progress=progress, **options)
+                done = tbq.lake.sync(shared.source(tuple(logdirs)), lake, progress=progress, **options)
         except TbqError as failure:
             if first or isinstance(failure, UsageError):
                 raise

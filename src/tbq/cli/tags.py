@@ -6,17 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tbq.cli.options import (
-    Command,
-    logdir_argument,
-    names,
-    opened,
-    output_options,
-    quiet,
-    read_options,
-    run_option,
-    tag_option,
-)
+from tbq.cli import options as shared
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
@@ -31,19 +21,21 @@ Examples:
 _FIRST = ("run", "tag", "kind", "count", "first_step", "last_step")
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
-@logdir_argument
-@run_option
-@tag_option
-@read_options
-@output_options
+@click.command(cls=shared.Command, epilog=_EXAMPLES)
+@shared.logdir_argument
+@shared.run_option
+@shared.tag_option
+@shared.read_options
+@shared.output_options
 def command(
     logdir: tuple[str, ...], run: tuple[str, ...], tag: tuple[str, ...], reading: dict[str, Any], out: Output
 ) -> None:
     """List the tags of each run: kind, plugin, dtype, count, first and last step."""
 
     out.check()
-    table = opened(logdir, reading).tags(names(tag), run=names(run), **quiet(reading))
+    table = shared.opened(logdir, reading).tags(
+        shared.names(tag), run=shared.names(run), **shared.quiet(reading)
+    )
     out.emit(table, _readable)
 
 

@@ -58,16 +58,8 @@ def command(
         return
     out.check()
     if elements:
-        rows = weight_elements(model, layer=names(layer))
-        rows.write(
-            out.path or "-",
-            force=out.force,
-            format=out.format or (None if out.path else "csv"),
-            **out.options,
-        )
-        return
-    if diff:
-        table = weights_diff(model, other, layer=names(layer))
+        weight_elements(model, layer=names(layer)).write(out.path or "-", **out.file_target)
+    elif diff:
+        out.emit(weights_diff(model, other, layer=names(layer)))
     else:
-        table = weights(model, layer=names(layer))
-    out.emit(table)
+        out.emit(weights(model, layer=names(layer)))

@@ -59,9 +59,8 @@ def names_in(column: pa.ChunkedArray) -> list[str]:
     for chunk in column.chunks:
         texts = [*chunk.dictionary.to_pylist(), None]
         codes = _indices(chunk)
-        fresh = np.concatenate([[True], codes[1:] != codes[:-1]])[
-            : len(codes)
-        ]  # the first row of each stretch
+        # The first row of each stretch.
+        fresh = np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]
         names.update(texts[code] for code in np.unique(codes[fresh]).tolist())
     return sorted(name for name in names if name is not None)
 

@@ -22,9 +22,8 @@ def distinct(wanted: Iterable[tuple[str, str]], reserved: Iterable[str] = ()) ->
     >>> distinct([("loss", "tag."), ("run", "tag."), ("loss", ".text")], reserved=["run"])
     ['loss', 'tag.run', 'loss.text']
     """
-    plain = [
-        (name.replace("\0", "\\0"), qualifier) for name, qualifier in wanted
-    ]  # Arrow's names end at a zero byte
+    # Arrow's names end at a zero byte.
+    plain = [(name.replace("\0", "\\0"), qualifier) for name, qualifier in wanted]
     used = {"", *reserved}
     names: list[str | None] = []
     for name, _ in plain:

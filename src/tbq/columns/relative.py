@@ -38,14 +38,11 @@ def relative_times(
         starts = np.array([*(began.get(name, 0.0) for name in names), 0.0])
     with np.errstate(invalid="ignore"):  # a wall time may be infinite
         values = seconds - starts[codes]
-    return pa.chunked_array([pa.array(values, from_pandas=False, mask=_absent(wall_times))])
+    absent = wall_times.is_null().to_numpy() if wall_times.null_count else None
+    return pa.chunked_array([pa.array(values, from_pandas=False, mask=absent)])
 
 
 def run_column(table: pa.Table) -> pa.ChunkedArray | None:
     """The column of runs, if any; of two joined by a query, the first."""
     names = table.column_names
     return table.column(names.index("run")) if "run" in names else None
-
-
-def _absent(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
-    return column.is_null().to_numpy() if column.null_count else None

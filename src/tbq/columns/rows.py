@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
 
 def having(table: pa.Table, column: str, names: Iterable[str]) -> pa.Table:
@@ -16,7 +15,6 @@ def having(table: pa.Table, column: str, names: Iterable[str]) -> pa.Table:
     >>> having(pa.table({"run": ["a", "b", "a"], "step": [1, 2, 3]}), "run", ["a"])["step"].to_pylist()
     [1, 3]
     """
-    import pyarrow as pa
     from pyarrow._compute import SetLookupOptions, call_function
 
     wanted = SetLookupOptions(pa.array(list(names), pa.string()))
@@ -31,8 +29,6 @@ def with_strings(columns: pa.Schema) -> pa.Schema:
     >>> with_strings(pa.schema([("run", pa.dictionary(pa.int32(), pa.string()))])).field("run").type
     DataType(string)
     """
-    import pyarrow as pa
-
     return pa.schema(
         [
             column.with_type(column.type.value_type) if pa.types.is_dictionary(column.type) else column
@@ -50,7 +46,6 @@ def take(table: pa.Table, rows: Sequence[int]) -> pa.Table:
 
 def take_cells(cells: Any, rows: Sequence[int | None]) -> Any:
     """The cells of a column, or of all columns, at these rows; null for None."""
-    import pyarrow as pa
     from pyarrow._compute import call_function
 
     return call_function("take", [cells, pa.array(rows, pa.int64())])
@@ -58,8 +53,6 @@ def take_cells(cells: Any, rows: Sequence[int | None]) -> Any:
 
 def recast(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with the types of a schema that has the same columns."""
-    import pyarrow as pa
-
     columns = [_cast(column, field.type) for column, field in zip(table.columns, schema, strict=True)]
     return pa.Table.from_arrays(columns, schema=schema)
 

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Unpack
 
+import numpy as np
+
 from tbq.arguments import bad
 from tbq.compat.provider.classes import errors, provider
 from tbq.compat.provider.index import BLOB_SEQUENCE, SCALAR, TENSOR, IndexedSeries, index_run
@@ -60,11 +62,8 @@ class DataProvider:
         threads: int | None = None,
         name: str | None = None,
     ) -> None:
-        if (
-            isinstance(reload_interval, bool)
-            or not isinstance(reload_interval, int | float)
-            or not 0 <= reload_interval < 1e6
-        ):
+        number = isinstance(reload_interval, int | float) and not isinstance(reload_interval, bool)
+        if not number or not 0 <= reload_interval < 1e6:
             raise bad("reload_interval", reload_interval, "seconds, 0 or more")
         self._follower = follow(
             logdir, restarts=restarts, interval=0, threads=threads, on_error="ignore", sub_runs="keep"
@@ -76,9 +75,7 @@ class DataProvider:
         self._lock = threading.RLock()
         self._loaded = False
         self._looked = 0.0
-        self._update: Update | None = (
-            None  # that was given and not yet taken in, if something failed meanwhile
-        )
+        self._update: Update | None = None  # the last one, until it is taken in
         self._stale: set[str] = set()
         self._starts: dict[str, float | None] = {}
         self._index: dict[str, dict[str, IndexedSeries]] = {}
@@ -360,8 +357,6 @@ class DataProvider:
     def _points(self, run: str, series: IndexedSeries) -> Points:
         if series.listed.kind == "scalars":
             return self._listing.points(self._sources.get(run, run), series.source)
-        import numpy as np  # scalars of an unknown plugin
-
         values = self._values_of(run, series)
         rows = list(tensors(values, series, values.places(series.source)))
         steps = np.array([step for step, _, _ in rows], np.int64)

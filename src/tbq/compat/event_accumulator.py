@@ -6,7 +6,7 @@ import collections
 import functools
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any
 
@@ -100,9 +100,7 @@ class EventAccumulator:
         """
         sizes = sizes_of(size_guidance or STORE_EVERYTHING_SIZE_GUIDANCE, DEFAULT_SIZE_GUIDANCE)
         self._core = Accumulator(sizes, file_version)
-        self._notes: collections.deque[tuple[Any, ...]] = (
-            collections.deque()
-        )  # that the core gave, to be taken
+        self._notes: collections.deque[tuple[Any, ...]] = collections.deque()  # of the core, to be taken
         self._generator_mutex = threading.Lock()
         self.path = path
         self._generator = _GeneratorFromPath(path)
@@ -110,23 +108,19 @@ class EventAccumulator:
         self.purge_orphaned_data = purge_orphaned_data
         self._protobuf = wants_protobuf(protobuf)
 
+        def kept(kind: str, make: Callable[[float, int, bytes], Any] | None = None) -> Reservoir[Any]:
+            return Reservoir(self._core, kind, sizes[kind], make)
+
         # None of these refers to the accumulator, so that it is freed as soon as the caller drops it.
-        self.scalars: Reservoir[ScalarEvents] = Reservoir(self._core, SCALARS, sizes[SCALARS])
-        self.histograms: Reservoir[Events[HistogramEvent]] = Reservoir(
-            self._core, HISTOGRAMS, sizes[HISTOGRAMS], _histogram_event
+        self.scalars: Reservoir[ScalarEvents] = kept(SCALARS)
+        self.histograms: Reservoir[Events[HistogramEvent]] = kept(HISTOGRAMS, _histogram_event)
+        self.compressed_histograms: Reservoir[Events[CompressedHistogramEvent]] = kept(
+            COMPRESSED_HISTOGRAMS, functools.partial(_compressed_event, compression_bps)
         )
-        self.compressed_histograms: Reservoir[Events[CompressedHistogramEvent]] = Reservoir(
-            self._core,
-            COMPRESSED_HISTOGRAMS,
-            sizes[COMPRESSED_HISTOGRAMS],
-            functools.partial(_compressed_event, compression_bps),
-        )
-        self.images: Reservoir[Events[ImageEvent]] = Reservoir(
-            self._core, IMAGES, sizes[IMAGES], _image_event
-        )
-        self.audios: Reservoir[Events[AudioEvent]] = Reservoir(self._core, AUDIO, sizes[AUDIO], _audio_event)
-        self.tensors: Reservoir[Events[TensorEvent]] = Reservoir(
-            self._core, TENSORS, sizes[TENSORS], functools.partial(_tensor_event, self._protobuf)
+        self.images: Reservoir[Events[ImageEvent]] = kept(IMAGES, _image_event)
+        self.audios: Reservoir[Events[AudioEvent]] = kept(AUDIO, _audio_event)
+        self.tensors: Reservoir[Events[TensorEvent]] = kept(
+            TENSORS, functools.partial(_tensor_event, self._protobuf)
         )
         self.accumulated_attrs = ("scalars", "histograms", "compressed_histograms", "images", "audios")
 
@@ -207,7 +201,7 @@ class EventAccumulator:
 
     def Graph(self) -> Any:
         """The GraphDef, otherwise that of the metagraph; ValueError without any."""
-        return self._Message("tensorboard.GraphDef", self.SerializedGraph())
+        return _message(self._protobuf, "tensorboard.GraphDef", self.SerializedGraph())
 
     def SerializedGraph(self) -> bytes:
         """The graph as bytes."""
@@ -219,13 +213,13 @@ class EventAccumulator:
         """The MetaGraphDef; ValueError without any."""
         if self._meta_graph is None:
             raise ValueError("There is no metagraph in this EventAccumulator")
-        return self._Message("tensorboard.MetaGraphDef", self._meta_graph)
+        return _message(self._protobuf, "tensorboard.MetaGraphDef", self._meta_graph)
 
     def RunMetadata(self, tag: str) -> Any:
         """The RunMetadata of a tag; ValueError without any."""
         if tag not in self._tagged_metadata:
             raise ValueError("There is no run metadata with this tag name")
-        return self._Message("tensorboard.RunMetadata", self._tagged_metadata[tag])
+        return _message(self._protobuf, "tensorboard.RunMetadata", self._tagged_metadata[tag])
 
     def Histograms(self, tag: str) -> Events[HistogramEvent]:
         """The histograms of a tag; KeyError without any."""
@@ -324,7 +318,7 @@ class EventAccumulator:
 
     def _take_metadata(self, tag: str, data: bytes) -> None:
         plugin_data = _light("tensorboard.SummaryMetadata", data).plugin_data
-        self.summary_metadata[tag] = self._Message("tensorboard.SummaryMetadata", data)
+        self.summary_metadata[tag] = _message(self._protobuf, "tensorboard.SummaryMetadata", data)
         if plugin_data.plugin_name:
             self._plugin_to_tag_to_content[plugin_data.plugin_name][tag] = plugin_data.content
         else:
@@ -343,11 +337,6 @@ class EventAccumulator:
 
     def _take_bad_event(self) -> None:
         logger.error("Skipped a record of %s that is not an event", self.path)
-
-    # Messages as events.
-
-    def _Message(self, full_name: str, data: bytes) -> Any:
-        return _message(self._protobuf, full_name, data)
 
 
 def _GeneratorFromPath(path: str | os.PathLike[str]) -> Any:
@@ -404,11 +393,5 @@ def _image_event(wall_time: float, step: int, data: bytes) -> ImageEvent:
 
 def _audio_event(wall_time: float, step: int, data: bytes) -> AudioEvent:
     audio = _light("tensorboard.Summary.Audio", data)
-    return AudioEvent(
-        wall_time,
-        step,
-        audio.encoded_audio_string,
-        audio.content_type,
-        audio.sample_rate,
-        audio.length_frames,
-    )
+    encoding = (audio.content_type, audio.sample_rate, audio.length_frames)
+    return AudioEvent(wall_time, step, audio.encoded_audio_string, *encoding)

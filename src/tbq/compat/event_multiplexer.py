@@ -32,7 +32,7 @@ class EventMultiplexer:
         """`run_path_map` maps names of runs to paths; the other arguments are those of `EventAccumulator`."""
         logger.info("Event Multiplexer initializing.")
         self._accumulators_mutex = threading.Lock()
-        self._accumulators: dict[str, Any] = {}
+        self._accumulators: dict[str, event_accumulator.EventAccumulator] = {}
         self._paths: dict[str, str] = {}
         self._reload_called = False
         self._size_guidance = size_guidance
@@ -100,7 +100,7 @@ class EventMultiplexer:
         logger.info("Finished with EventMultiplexer.Reload()")
         return self
 
-    def _Items(self) -> list[tuple[str, Any]]:
+    def _Items(self) -> list[tuple[str, event_accumulator.EventAccumulator]]:
         with self._accumulators_mutex:
             return list(self._accumulators.items())
 
@@ -110,18 +110,15 @@ class EventMultiplexer:
 
     def RetrievePluginAsset(self, run: str, plugin_name: str, asset_name: str) -> str:
         """The text of such a file; KeyError if it does not exist."""
-        asset: str = self.GetAccumulator(run).RetrievePluginAsset(plugin_name, asset_name)
-        return asset
+        return self.GetAccumulator(run).RetrievePluginAsset(plugin_name, asset_name)
 
     def FirstEventTimestamp(self, run: str) -> float:
         """The wall time of a run's first event."""
-        timestamp: float = self.GetAccumulator(run).FirstEventTimestamp()
-        return timestamp
+        return self.GetAccumulator(run).FirstEventTimestamp()
 
     def GetSourceWriter(self, run: str) -> str | None:
         """The program that wrote the events of a run."""
-        writer: str | None = self.GetAccumulator(run).GetSourceWriter()
-        return writer
+        return self.GetAccumulator(run).GetSourceWriter()
 
     def Scalars(self, run: str, tag: str) -> Any:
         """The scalars of a run and a tag; KeyError without any, as for all of these methods."""
@@ -131,8 +128,7 @@ class EventMultiplexer:
         return self.GetAccumulator(run).Graph()
 
     def SerializedGraph(self, run: str) -> bytes:
-        graph: bytes = self.GetAccumulator(run).SerializedGraph()
-        return graph
+        return self.GetAccumulator(run).SerializedGraph()
 
     def MetaGraph(self, run: str) -> Any:
         return self.GetAccumulator(run).MetaGraph()
@@ -170,8 +166,7 @@ class EventMultiplexer:
 
     def AllSummaryMetadata(self, run: str) -> dict[str, Any]:
         """The metadata of all tags of a run."""
-        metadata: dict[str, Any] = self.GetAccumulator(run).AllSummaryMetadata()
-        return metadata
+        return self.GetAccumulator(run).AllSummaryMetadata()
 
     def Runs(self) -> dict[str, dict[str, Any]]:
         """The `Tags()` of each run."""
@@ -181,7 +176,7 @@ class EventMultiplexer:
         """The path of each run."""
         return self._paths
 
-    def GetAccumulator(self, run: str) -> Any:
+    def GetAccumulator(self, run: str) -> event_accumulator.EventAccumulator:
         """The accumulator of a run; KeyError if the run does not exist."""
         with self._accumulators_mutex:
             return self._accumulators[run]

@@ -12,15 +12,13 @@ _T = TypeVar("_T")
 
 def _also_dataclass(cls: type[_T]) -> type[_T]:
     """Add to a named tuple what `dataclasses` and `vars` need: `asdict`, `fields` and `replace` accept it."""
-    types = typing.get_type_hints(cls).items()
+    like: Any = dataclasses.make_dataclass(cls.__name__, typing.get_type_hints(cls).items(), frozen=True)
     namespace = {
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__slots__": (),
         "__dict__": property(lambda self: self._asdict()),
-        "__dataclass_fields__": dataclasses.make_dataclass(
-            cls.__name__, types, frozen=True
-        ).__dataclass_fields__,  # type: ignore[attr-defined]
+        "__dataclass_fields__": like.__dataclass_fields__,
     }
     return type(cls.__name__, (cls,), namespace)
 

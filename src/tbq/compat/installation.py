@@ -125,9 +125,8 @@ def _patch_tensorflow(tensorflow: Any) -> None:
         before = train.summary_iterator
     except AttributeError:
         return
-    train.summary_iterator = (
-        summary_iterator  # TensorFlow's modules have attributes outside their dictionaries
-    )
+    # Not by `_put`: TensorFlow's modules have attributes outside their dictionaries.
+    train.summary_iterator = summary_iterator
     _undo.append(lambda: setattr(train, "summary_iterator", before))
 
 

@@ -57,15 +57,7 @@ class Message:
         if field is None:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         fields = self._parsed()
-        if name in fields:
-            return fields[name]
-        if field.repeated:
-            empty: Any = {} if field.key_type else []
-        elif field.is_message:
-            empty = message_class(field.type_name)()
-        else:
-            empty = field.default
-        return empty
+        return fields[name] if name in fields else _empty(field)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -159,6 +151,13 @@ def message_class(full_name: str) -> type[Message]:
     for name, nested in schema.messages_within(full_name).items():
         members[name] = message_class(nested)
     return type(spec.name, (Message,), members)
+
+
+def _empty(field: FieldSpec) -> Any:
+    """The value of a field that is not set."""
+    if field.repeated:
+        return {} if field.key_type else []
+    return message_class(field.type_name)() if field.is_message else field.default
 
 
 def _restored(full_name: str, data: bytes) -> Message:
@@ -270,11 +269,7 @@ def _map_entry(content: bytes, field: FieldSpec) -> tuple[Any, Any]:
     by_name = {"key": key_field, "value": value_field}
     spec = MessageSpec("entry", (key_field, value_field), by_name, {1: key_field, 2: value_field}, {})
     parsed = _parse(content, spec)
-    if value_field.is_message:
-        default: Any = message_class(field.type_name)()
-    else:
-        default = value_field.default
-    return parsed.get("key", key_field.default), parsed.get("value", default)
+    return parsed.get("key", key_field.default), parsed.get("value", _empty(value_field))
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

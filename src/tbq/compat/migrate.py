@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.compat.messages import message_class, raw_fields
+from tbq.compat.provider.index import BLOB_SEQUENCE, DATA_CLASSES
 from tbq.write import wire
 
 if TYPE_CHECKING:
@@ -21,13 +22,7 @@ _WALL_TIME, _STEP, _SUMMARY = 1, 2, 5
 _WHAT = frozenset(range(3, 10))  # the oneof of an event: its last field counts
 _TAG, _TENSOR, _METADATA = 1, 8, 9
 
-SCALAR, TENSOR, BLOB_SEQUENCE = 1, 2, 3  # DataClass
 _GRAPH_SUB_PLUGINS = ("graph_run_metadata", "graph_run_metadata_graph", "graph_keras_model")
-_DATA_CLASSES = {
-    "histograms": TENSOR, "images": BLOB_SEQUENCE, "audio": BLOB_SEQUENCE, "scalars": SCALAR, "text": TENSOR,
-    "hparams": TENSOR, "pr_curves": TENSOR, "mesh": TENSOR, "custom_scalars": TENSOR,
-    **dict.fromkeys(_GRAPH_SUB_PLUGINS, BLOB_SEQUENCE),
-}  # fmt: skip
 _NULL_TENSOR = wire.integer(1, wire.DT_FLOAT) + wire.shape([0])
 
 
@@ -58,7 +53,7 @@ class Migration:
     def _value(self, value: Message) -> Message:
         initial = self._initial.setdefault(value.tag, value.metadata)
         plugin = initial.plugin_data.plugin_name
-        if initial.data_class or plugin not in _DATA_CLASSES:
+        if initial.data_class or plugin not in DATA_CLASSES:
             return value
         data = value.SerializeToString()
         if plugin == "audio":
@@ -69,7 +64,7 @@ class Migration:
             tensor = value.tensor.SerializeToString()
             data = _with_field(data, _TENSOR, wire.message(_TENSOR, _with_field(tensor, 2, wire.shape([1]))))
         if value.HasField("metadata"):
-            metadata = value.metadata.SerializeToString() + wire.integer(4, _DATA_CLASSES[plugin])
+            metadata = value.metadata.SerializeToString() + wire.integer(4, DATA_CLASSES[plugin])
             data = _with_field(data, _METADATA, wire.message(_METADATA, metadata))
         return value if data == value.SerializeToString() else type(value)(data)
 

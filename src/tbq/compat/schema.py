@@ -13,13 +13,7 @@ _WIRES = {
     "double": FIXED64, "fixed64": FIXED64, "sfixed64": FIXED64, "float": FIXED32, "fixed32": FIXED32,
     "sfixed32": FIXED32, "string": BYTES, "bytes": BYTES,
 }  # fmt: skip
-_DEFAULTS: dict[str, object] = {
-    "double": 0.0,
-    "float": 0.0,
-    "bool": False,
-    "string": "",
-    "bytes": b"",
-}
+_DEFAULTS: dict[str, object] = {"double": 0.0, "float": 0.0, "bool": False, "string": "", "bytes": b""}
 
 
 def _absent(name: str) -> NoReturn:
@@ -125,13 +119,8 @@ def message_spec(full_name: str) -> MessageSpec:
     for field in fields:
         if field.oneof:
             oneofs[field.oneof] = (*oneofs.get(field.oneof, ()), field.name)
-    return MessageSpec(
-        full_name,
-        fields,
-        {field.name: field for field in fields},
-        {field.number: field for field in fields},
-        oneofs,
-    )
+    by_name, by_number = ({getattr(field, key): field for field in fields} for key in ("name", "number"))
+    return MessageSpec(full_name, fields, by_name, by_number, oneofs)
 
 
 def messages_within(full_name: str) -> dict[str, str]:

@@ -39,9 +39,8 @@ def split_sessions(
             while name in taken:  # a directory already has this name
                 name += "~"
             taken.add(name)
-            below = [
-                path for path in run.files if path in run.below
-            ]  # the hyperparameters are those of each session
+            # The hyperparameters are those of each session.
+            below = [path for path in run.files if path in run.below]
             part = [ranges[place], *([WHOLE] * len(below))]
             files = [paths[place[0]], *below]
             known = metadata.get(index)

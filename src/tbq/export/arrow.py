@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
+import pyarrow as pa
+
 from tbq.export.options import with_origin
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq.export.options import ExportOptions
 
 
 def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     """Write the table as an Arrow IPC file, with its origin in the metadata as in Parquet."""
-    import pyarrow as pa
-
     # A file, unlike a stream, holds one dictionary per column.
     table = with_origin(table.unify_dictionaries(), options)
     compression = "lz4" if options.format == "feather" and pa.Codec.is_available("lz4") else None

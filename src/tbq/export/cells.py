@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from tbq._core import float_text
+from tbq.columns.codes import values_of
 from tbq.columns.times import is_wall_time
 from tbq.export.options import ExportOptions
 from tbq.export.rows import iso, json_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 _LOGGED = 9  # digits that a float32 needs at most
 _COMPUTED = 6
@@ -31,16 +30,10 @@ def cell_rows(table: pa.Table, options: ExportOptions | None = None) -> Iterator
 
 def is_numeric(kind: pa.DataType) -> bool:
     """Whether cells of this type align to the right."""
-    import pyarrow as pa
-
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _texts(column: pa.Array, name: str, options: ExportOptions) -> list[str | None]:
-    import pyarrow as pa
-
-    from tbq.columns.codes import values_of
-
     if pa.types.is_timestamp(column.type):
         column = iso(column)
     narrow = not is_wall_time(name)

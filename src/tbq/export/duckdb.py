@@ -23,21 +23,14 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: ExportOptions) -> Non
     try:
         with duckdb.connect(str(path), config={"autoinstall_known_extensions": "false"}) as base:
             for name, table in tables.items():
-                base.register("arriving", _plain(distinct_columns(table, name, "DuckDB")))
-                base.execute(f"create table {_quoted(name)} as select * from arriving")
+                table = distinct_columns(table, name, "DuckDB")
+                # DuckDB would make an enum of each dictionary, which cannot be joined with other tables.
+                base.register("arriving", table.cast(with_strings(table.schema)))
+                quoted = name.replace('"', '""')
+                base.execute(f'create table "{quoted}" as select * from arriving')
                 base.unregister("arriving")
     except duckdb.Error as failure:
-        full = "No space left on device" in str(
-            failure
-        )  # DuckDB reports this although the file is already gone
+        # DuckDB reports this although the file is already gone.
+        full = "No space left on device" in str(failure)
         reason = "no space left on device" if full else str(failure)
         raise OutputError(f"DuckDB cannot write it: {reason}") from failure
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """Dictionaries as plain strings: DuckDB would make an enum of each, which cannot be joined with other tables."""
-    return table.cast(with_strings(table.schema))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -7,6 +7,7 @@ from html import escape
 from typing import IO, TYPE_CHECKING
 
 from tbq.export.cells import cell_rows, is_numeric
+from tbq.export.fit import bytes_of
 from tbq.text import page
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def table_html(
     heads = "".join(f"<th>{_text(name)}</th>" for name in table.column_names)
     opens = ["<td class='n'>" if is_numeric(field.type) else "<td>" for field in table.schema]
     yield f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n"
-    pictures = [i for i, field in enumerate(table.schema) if _is_bytes(field.type)]
+    pictures = [i for i, name in enumerate(table.column_names) if name in bytes_of(table.schema)]
     for n, row in enumerate(cell_rows(table, options)):
         texts = [_text(cell or "") for cell in row]
         for i in pictures:
@@ -58,12 +59,6 @@ def table_html(
 
 def _text(text: str) -> str:
     return escape(page(text))
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _picture(cell: pa.Scalar) -> str | None:

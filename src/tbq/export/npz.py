@@ -6,12 +6,12 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from tbq.errors import OutputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
     from tbq.export.options import ExportOptions
 
 # Fixed-width strings take four bytes per character of the longest: a larger file is not useful.
@@ -20,8 +20,6 @@ _MAX_STRINGS = 1 << 32
 
 def write(table: pa.Table, stream: IO[bytes], _: ExportOptions) -> None:
     """Write arrays that `numpy.load` reads without pickle."""
-    import numpy as np
-
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, array in _arrays(table):
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
@@ -29,8 +27,6 @@ def write(table: pa.Table, stream: IO[bytes], _: ExportOptions) -> None:
 
 
 def _arrays(table: pa.Table) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    import pyarrow as pa
-
     is_ = pa.types
     for name, column in zip(table.column_names, table.columns, strict=True):
         kind = column.type
@@ -51,9 +47,6 @@ def _arrays(table: pa.Table) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
 
 
 def _strings(name: str, column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-    import numpy as np
-    import pyarrow as pa
-
     from tbq.columns.codes import codes_of
 
     if not pa.types.is_dictionary(column.type):
@@ -69,8 +62,6 @@ def _strings(name: str, column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
 
 
 def _ragged(name: str, column: pa.ChunkedArray) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    import numpy as np
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):

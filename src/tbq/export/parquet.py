@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from tbq.export.options import with_origin
 from tbq.schema import SERIES
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from tbq.export.options import ExportOptions
@@ -54,8 +55,6 @@ def write_groups(
     Only wall times may have nulls. Values known only at the end (`more`) go into the metadata of the file, not of
     its schema.
     """
-    import pyarrow as pa
-
     writer: Any = None
     rest: pa.Table | None = None  # the last group, which may have room for more rows
     with contextlib.ExitStack() as stack:
@@ -82,7 +81,6 @@ def write_groups(
 
 
 def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     labels = [field.name for field in schema if not _is_number(field.type)]
@@ -107,8 +105,6 @@ def _writer(stream: IO[bytes], schema: pa.Schema, **settings: Any) -> Any:
 
 def _exact(field: pa.Field) -> list[str]:
     """The path of a column, if its statistics cover all its values."""
-    import pyarrow as pa
-
     kind, path = field.type, field.name
     while pa.types.is_list(kind) or pa.types.is_large_list(kind):
         kind, path = kind.value_type, f"{path}.list.element"
@@ -117,8 +113,6 @@ def _exact(field: pa.Field) -> list[str]:
 
 def _without_nulls(table: pa.Table) -> pa.Table:
     """The table with columns marked as not nullable if they have no nulls: they need no definition levels then."""
-    import pyarrow as pa
-
     fields = [
         field
         if pa.types.is_nested(field.type) or pa.types.is_null(field.type)
@@ -129,8 +123,6 @@ def _without_nulls(table: pa.Table) -> pa.Table:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
@@ -159,8 +151,6 @@ class Stretches:
     def of(cls, table: pa.Table, by: Sequence[str], sort: bool, beside: Sequence[str] = ()) -> Stretches:
         """Stretches of the same labels in the columns `by` and `beside`. `sort` orders them by the columns `by`; rows
         with the same labels there keep their order."""
-        import numpy as np
-
         from tbq.columns.codes import codes_of, order_of
 
         # In a wide table, `tag` may be the name of a metric.
@@ -172,11 +162,7 @@ class Stretches:
         if not columns or not len(table):
             return cls(table, np.zeros(1, np.int64), [])
         coded = {name: codes_of(table.column(name)) for name in columns}
-        fresh = np.ones(len(table), bool)
-        fresh[1:] = False
-        for codes, _ in coded.values():
-            fresh[1:] |= codes[1:] != codes[:-1]
-        starts = np.flatnonzero(fresh)
+        starts = _changes([codes for codes, _ in coded.values()])
         keys = [StretchColumn(name, codes[starts], names) for name, (codes, names) in coded.items()]
         if sort:
             ranks = [order_of(key.names)[key.codes] for key in keys if key.column in by]
@@ -193,8 +179,6 @@ class Stretches:
 
         With `separate`, a first label with many rows gets its own groups.
         """
-        import numpy as np
-
         ends = np.append(self.starts, len(self.table))[1:]
         turns = self._turns(ends) if separate and self.keys else np.zeros(0, np.int64)
         first = 0
@@ -217,8 +201,6 @@ class Stretches:
 
         Labels of few rows share a group until it has many.
         """
-        import numpy as np
-
         codes = self.keys[0].codes
         changes = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
         begins = self.starts[changes]
@@ -237,23 +219,23 @@ def _joined(
     starts: NDArray[np.int64], keys: list[StretchColumn]
 ) -> tuple[NDArray[np.int64], list[StretchColumn]]:
     """Join neighbouring stretches with the same labels."""
-    import numpy as np
-
-    fresh = np.ones(len(starts), bool)
-    fresh[1:] = False
-    for key in keys:
-        fresh[1:] |= key.codes[1:] != key.codes[:-1]
-    first = np.flatnonzero(fresh)
+    first = _changes([key.codes for key in keys])
     return starts[first], [key.at(first) for key in keys]
+
+
+def _changes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """The rows in which one of the columns differs from the row before, and the first row."""
+    fresh = np.zeros(len(columns[0]), bool)
+    fresh[0] = True
+    for codes in columns:
+        fresh[1:] |= codes[1:] != codes[:-1]
+    return np.flatnonzero(fresh)
 
 
 def _own_names(
     group: pa.Table, column: str, codes: NDArray[Any], lengths: NDArray[np.int64], names: pa.Array
 ) -> pa.Table:
     """The group with a dictionary of its own names only, so that its statistics are exact."""
-    import numpy as np
-    import pyarrow as pa
-
     i = group.column_names.index(column)
     field = group.schema.field(i)
     if not pa.types.is_dictionary(field.type) or bool((codes < 0).any()):

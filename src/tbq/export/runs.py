@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+import pyarrow as pa
 
 from tbq.errors import UsageError
 from tbq.export.names import part
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _LONGEST = 180
 
 
 def by_run(table: pa.Table) -> dict[str, pa.Table]:
     """The rows of each run, in the order of the table; blocks of one run are slices, not copies."""
-    import numpy as np
-    import pyarrow as pa
-
     from tbq.columns.codes import codes_of
 
     if "run" not in table.column_names:

@@ -6,14 +6,14 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tbq.errors import OutputError
 from tbq.export.options import distinct_columns
 from tbq.export.rows import iso, json_text
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pyarrow as pa
 
     from tbq.export.options import ExportOptions
 
@@ -57,8 +57,6 @@ def _quoted(name: str) -> str:
 
 
 def _type(kind: pa.DataType) -> str:
-    import pyarrow as pa
-
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return "integer"
     if pa.types.is_floating(kind):
@@ -69,8 +67,6 @@ def _type(kind: pa.DataType) -> str:
 
 
 def _values(column: pa.Array, options: ExportOptions) -> list[Any]:
-    import pyarrow as pa
-
     from tbq.columns.codes import values_of
 
     if pa.types.is_timestamp(column.type):

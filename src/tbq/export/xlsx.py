@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tbq.errors import OutputError, missing, warn
 from tbq.export.cells import cell_rows
+from tbq.export.fit import refuse_bytes
 from tbq.export.rows import json_text
 from tbq.scratch import temporary
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pyarrow as pa
 
     from tbq.export.options import ExportOptions
 
@@ -99,20 +100,13 @@ def _write_to(sheet: Any, path: Path) -> None:
 
 
 def _check_fits(name: str, table: pa.Table) -> None:
-    import pyarrow as pa
-
     if table.num_rows >= MAX_ROWS or table.num_columns > MAX_COLUMNS:
         raise OutputError(
             f"{name} has {table.num_rows:,} rows and {table.num_columns:,} columns; "
             f"an xlsx sheet holds {MAX_ROWS - 1:,} and {MAX_COLUMNS:,}",
             hint="write .csv or .parquet, choose fewer (--run, --tag, --steps), or --layout wide, summary",
         )
-    for field in table.schema:
-        if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
-            raise OutputError(
-                f"a sheet cannot hold the bytes of column {field.name!r}",
-                hint="write .parquet, .arrow, .sqlite or .duckdb, or leave the column out",
-            )
+    refuse_bytes(table.schema, "xlsx")
 
 
 def _title(name: str, taken: set[str]) -> str:
@@ -162,11 +156,12 @@ class _Cells:
             return value
         if isinstance(value, int):
             # A sheet's numbers are doubles: larger integers become text.
-            return self._integer(value) if abs(value) <= 2**53 else self._string(str(value))
+            return self._formatted(value, "#,##0") if abs(value) <= 2**53 else self._string(str(value))
         if isinstance(value, float):
             return self._number(value) if math.isfinite(value) else self._string(str(value))
         if isinstance(value, datetime):
-            return self._date(value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value)
+            plain = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+            return self._formatted(plain, "yyyy-mm-dd hh:mm:ss")
         if isinstance(value, str):
             return self._string(value)
         return self._string(json_text(value, self._options))
@@ -177,14 +172,9 @@ class _Cells:
         cell.font = self._bold
         return cell
 
-    def _integer(self, value: int) -> Any:
+    def _formatted(self, value: int | datetime, number_format: str) -> Any:
         cell = self._make(self._sheet, value)
-        cell.number_format = "#,##0"
-        return cell
-
-    def _date(self, value: datetime) -> Any:
-        cell = self._make(self._sheet, value)
-        cell.number_format = "yyyy-mm-dd hh:mm:ss"
+        cell.number_format = number_format
         return cell
 
     def _number(self, value: float) -> Any:

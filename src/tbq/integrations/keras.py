@@ -104,9 +104,8 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
             return
         try:
             text = self.model.to_json()
-        except (
-            Exception
-        ):  # a layer that cannot be described: there is nothing to draw, as with Keras' callback
+        except Exception:
+            # A layer that cannot be described: there is nothing to draw, as with Keras' callback.
             return
         payload = wire.string_tensor([text.encode()], [])
         metadata = wire.metadata("graph_keras_model", b"1")
@@ -153,7 +152,7 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
             for layer in self.model.layers:
                 for weight in layer.weights:
                     tag = f"{weight.path.replace(':', '_')}/histogram"
-                    self._writer("train").add_histogram(tag, _value(weight), epoch)
+                    self._writer("train").add_histogram(tag, getattr(weight, "value", weight), epoch)
 
     def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
         """Log an evaluation under the number of training steps before it."""
@@ -188,8 +187,3 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
 
 def _number(value: Any) -> float:
     return float(keras.ops.convert_to_numpy(value))
-
-
-def _value(weight: Any) -> Any:
-    """The tensor of a variable, on its device."""
-    return getattr(weight, "value", weight)

@@ -63,9 +63,8 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
             super().__init__(
                 save_dir, name, version, log_graph, default_hp_metric, prefix, sub_dir, **options
             )
-        except (
-            ModuleNotFoundError
-        ):  # neither tensorboard nor tensorboardX is installed, and neither is needed
+        except ModuleNotFoundError:
+            # Neither tensorboard nor tensorboardX is installed, and neither is needed.
             self._root_dir = os.fspath(save_dir)
             self._name = name or ""
             self._version = version

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tbq.errors import missing
 from tbq.write import hparams, wire
 from tbq.write.writer import SummaryWriter
@@ -29,8 +31,6 @@ class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
         self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...] | None], step: int = 0
     ) -> None:
         """Log the values recorded since the last `dump`, except those excluded for TensorBoard."""
-        import numpy as np
-
         numbers = {}
         for key, value in sorted(key_values.items()):
             if "tensorboard" in (key_excluded.get(key) or ()):

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from tbq import _core
 from tbq.arguments import bad, choice
 from tbq.decode import cpu_count
 from tbq.decode.options import ON_ERROR, DecodeOptions, OnError, Restarts
@@ -118,8 +119,6 @@ class Follower:
         cache: StrPath | None = None,
         sub_runs: SubRunsAs = "fold",
     ) -> None:
-        from tbq import _core
-
         self._run = _selection(run, "run")
         self._tag = _selection(tag, "tag")
         if restarts == "split":

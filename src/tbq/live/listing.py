@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tbq import _core
 from tbq.decode.reader import table_of
 
 if TYPE_CHECKING:
@@ -105,7 +106,6 @@ class RunValues:
     def places(self, tag: str) -> list[tuple[int, int, float]]:
         """Row, step and wall time of each value of a tag."""
         if self._places is None:
-            from tbq import _core
             from tbq.columns.codes import values_of
 
             keys = table_of(_core.keys(self._result, self._kind, self._runs))
@@ -118,27 +118,19 @@ class RunValues:
 
     def blob_lengths(self) -> list[int]:
         """How many blobs TensorBoard makes of each row; -1 if the row cannot be read."""
-        from tbq import _core
-
         if self._lengths is None:
             self._lengths = _core.blob_lengths(self._result, self._kind)
         return self._lengths
 
     def as_logged(self, rows: Sequence[int]) -> pa.Table:
         """These values as they were logged; unreadable values are left out."""
-        from tbq import _core
-
         return self._read(_core.as_logged(self._result, self._kind, self._runs, list(rows)))
 
     def table(self, rows: Sequence[int]) -> pa.Table:
         """The table of these values; unreadable values are left out."""
-        from tbq import _core
-
         return self._read(_core.table(self._result, self._kind, self._runs, list(rows)))
 
     def _read(self, stream: Any) -> pa.Table:
-        from tbq import _core
-
         table = table_of(stream)
         _core.value_problems(self._result)  # discarded: TensorBoard leaves unreadable values out too
         return table

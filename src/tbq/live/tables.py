@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from tbq import _core
 from tbq.arguments import bad, choice, choices
 from tbq.decode.reader import Reader, table_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq._core import LiveUpdate, Result
     from tbq.decode.options import OnError
     from tbq.select import Selection
@@ -24,8 +25,6 @@ class FollowedTables:
     def __init__(
         self, kinds: Sequence[str] | str | None, tag: Selection, reader: Reader, path: str, on_error: OnError
     ) -> None:
-        from tbq import _core
-
         names = ("scalars", *_core.tables())
         self._kind_of = {
             name: "scalars" if name == "scalars" else _core.kind_of_table(name) for name in names
@@ -55,8 +54,6 @@ class FollowedTables:
         """The table of an update; without rows if `added` is None."""
         of_kind = self.core_kind(kind)
         if added is None:
-            from tbq import _core
-
             added = _core.Store([of_kind], None, 0, 0, "keep", 1, None).everything([of_kind])
             runs = []
         return self.table(kind, added, runs)
@@ -88,8 +85,6 @@ class FollowedTables:
     @staticmethod
     def retracted(core: LiveUpdate, rows: bool) -> pa.Table:
         """The rows that no longer count, with the same label types as other tables."""
-        import pyarrow as pa
-
         table = table_of(core.retracted())
         if not rows:
             table = table.slice(0, 0)

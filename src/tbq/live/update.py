@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
+
 from tbq.text import counted
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq.problems import Problem
     from tbq.table.table import Table
 
@@ -105,8 +105,6 @@ class Update:
     @cached_property
     def retracted(self) -> Table:
         """The retracted rows as one row per run, tag and kind: `run, tag, kind, first_step, count`."""
-        import pyarrow as pa
-
         from tbq.columns.codes import values_of
         from tbq.table.table import Table
 

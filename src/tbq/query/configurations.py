@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
+
+import pyarrow as pa
 
 from tbq.arguments import choices, mapping, whole
 from tbq.columns.codes import values_of
@@ -26,8 +29,6 @@ from tbq.table.table import Table
 from tbq.text import counted, natural
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq.decode.options import Selected
     from tbq.decode.reader import Reader
     from tbq.select import Names
@@ -77,8 +78,6 @@ class Ranking:
         >>> [(row.name, row.n, row.mean) for row in board.rows]
         [('b', 1, 1.0), ('a', 2, 4.0)]
         """
-        import pyarrow as pa
-
         finite = {run: value for run, value in values.items() if value is not None and math.isfinite(value)}
         counted_runs = {run: group for run, group in grouping.of_run.items() if run in finite}
         table = pa.table(
@@ -90,9 +89,7 @@ class Ranking:
             }
         )
         statistics = {row["group"]: row for row in reduce(table, counted_runs, _STATS).to_pylist()}
-        sizes: dict[str, int] = {}
-        for group in grouping.of_run.values():
-            sizes[group] = sizes.get(group, 0) + 1
+        sizes = Counter(grouping.of_run.values())
         rows = []
         for name in grouping.names:
             known = statistics.get(name)
@@ -132,8 +129,6 @@ class Ranking:
 
     def arrow(self) -> pa.Table:
         """One row per configuration: what defines it, its statistics, and how many runs do not count."""
-        import pyarrow as pa
-
         if self.grouping.params:
             names = distinct([(f"{HPARAM}{name}", HPARAM) for name in self.grouping.params])
             of_rows = [self.grouping.values[row.name] for row in self.rows]
@@ -149,8 +144,6 @@ class Ranking:
 
     def statistics(self) -> pa.Table:
         """One row per configuration: `n, mean, std, ci95, p, best, worst`."""
-        import pyarrow as pa
-
         rows, least = self.rows, self.way == "min"
         numbers = {
             "mean": [row.mean for row in rows],

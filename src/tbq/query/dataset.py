@@ -142,9 +142,8 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
             names = set(condition.names("run", self._reader.names))
             runs = [run for run in runs if run.name in names]
             tags = _noting(condition.tags(), seen)
-            if not any(
-                how[0] == "ema" for how in self._extra.values()
-            ):  # a moving average needs the full curve
+            # A moving average needs the full curve.
+            if not any(how[0] == "ema" for how in self._extra.values()):
                 steps = condition.steps()
             if steps[0] > steps[1]:
                 runs = []
@@ -198,13 +197,8 @@ def _all_pass(table: pa.Table, where: pc.Expression) -> bool:
     names = [table.column(name).chunk(0).dictionary.to_pylist() for name in used]
     if math.prod(map(len, names)) > _FEW:
         return False
-    pairs = zip(*itertools.product(*names), strict=True)
-    every = pa.table(
-        {
-            name: pa.array(column, table.schema.field(name).type)
-            for name, column in zip(used, pairs, strict=True)
-        }
-    )
+    pairs = [dict(zip(used, pair, strict=True)) for pair in itertools.product(*names)]
+    every = pa.Table.from_pylist(pairs, pa.schema([table.schema.field(name) for name in used]))
     return bool(every.filter(where).num_rows == every.num_rows)
 
 

@@ -8,12 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.kinds.hparams import HPARAM
 from tbq.numbers import number
 from tbq.query.re2 import as_re2
 from tbq.select import Selection, closest
+from tbq.summary.per_run import hyperparameters
 from tbq.text import natural, some
 
 if TYPE_CHECKING:
@@ -39,8 +42,6 @@ class Grouping:
         wanted = _expressions(by)
         if wanted == ["run"]:
             return cls({run: run for run in runs}, list(runs))
-        from tbq.summary.per_run import hyperparameters
-
         names = hparam_names(wanted)
         if names is None:
             try:
@@ -253,7 +254,6 @@ def _matching(runs: Sequence[str], expression: str, foreign: bool) -> dict[str, 
 
 def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]:
     """The groups by Arrow's RE2: no lookaround and no back-references, but always quick."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     names = pa.array(list(runs), pa.string())

@@ -135,7 +135,8 @@ def importances(
 def _importance(
     name: str, cost: Mapping[str, float], hparams: Mapping[str, Mapping[str, Any]], *, rising: bool
 ) -> Importance:
-    having = [run for run in cost if not _is_absent(hparams.get(run, {}).get(name))]
+    values = {run: hparams.get(run, {}).get(name) for run in cost}
+    having = [run for run, value in values.items() if value is not None and value == value]
     given = [hparams[run][name] for run in having]
     ranks = midranks(np.array([cost[run] for run in having], np.float64))
     numeric = all(map(is_number, given))
@@ -171,10 +172,6 @@ def _importance(
     if direction is not None and not rising:
         direction = -direction
     return Importance(name, share, direction, best, len(having), len(distinct), "; ".join(notes) or None)
-
-
-def _is_absent(value: Any) -> bool:
-    return value is None or value != value
 
 
 def midranks(values: Floats) -> Floats:

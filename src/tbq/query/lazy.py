@@ -151,13 +151,13 @@ def _bounds(part: pl.Expr) -> tuple[int, int]:
     numbers = [_number(each) for each in inputs]
     if len(inputs) == 2:
         left, right = inputs
-        for compare, bounds in _COMPARISONS:
+        for compare, turned in _TURNED.items():
             if not _same(compare(left, right), part):
                 continue
             if _is_step(left) and numbers[1] is not None:
-                return bounds(numbers[1])  # type: ignore[no-any-return]
+                return _BOUNDS[compare](numbers[1])
             if _is_step(right) and numbers[0] is not None:
-                return _turned(compare)(numbers[0])  # type: ignore[no-any-return]
+                return _BOUNDS[turned](numbers[0])
     if len(inputs) == 3 and _is_step(inputs[0]):
         low, high = numbers[1:]
         if low is not None and high is not None and _same(inputs[0].is_between(inputs[1], inputs[2]), part):
@@ -171,25 +171,18 @@ def _is_step(part: pl.Expr) -> bool:
     return _same(part, pl.col("step"))
 
 
-_COMPARISONS: list[tuple[Any, Any]] = [
-    (operator.eq, lambda n: (n, n)),
-    (operator.ge, lambda n: (n, MAX_STEP)),
-    (operator.gt, lambda n: (min(n, MAX_STEP - 1) + 1, MAX_STEP)),
-    (operator.le, lambda n: (MIN_STEP, n)),
-    (operator.lt, lambda n: (MIN_STEP, max(n, MIN_STEP + 1) - 1)),
-]
-
-
-def _turned(compare: Any) -> Any:
-    """The bounds if the number is on the left: 5 < step is step > 5."""
-    other = {
-        operator.ge: operator.le,
-        operator.gt: operator.lt,
-        operator.le: operator.ge,
-        operator.lt: operator.gt,
-    }
-    wanted = other.get(compare, operator.eq)
-    return next(bounds for known, bounds in _COMPARISONS if known is wanted)
+_BOUNDS: dict[Any, Callable[[int], tuple[int, int]]] = {
+    operator.eq: lambda n: (n, n),
+    operator.ge: lambda n: (n, MAX_STEP),
+    operator.gt: lambda n: (min(n, MAX_STEP - 1) + 1, MAX_STEP),
+    operator.le: lambda n: (MIN_STEP, n),
+    operator.lt: lambda n: (MIN_STEP, max(n, MIN_STEP + 1) - 1),
+}
+# If the number is on the left: 5 < step is step > 5.
+_TURNED: dict[Any, Any] = {
+    operator.eq: operator.eq, operator.ge: operator.le, operator.gt: operator.lt, operator.le: operator.ge,
+    operator.lt: operator.gt,
+}  # fmt: skip
 
 
 def _number(part: pl.Expr) -> int | None:

@@ -42,14 +42,7 @@ class Moments:
 
     def taken(self, order: Ints) -> Moments:
         """The same steps in another order."""
-        return Moments(
-            self.step[order],
-            self.count[order],
-            self.mean[order],
-            self.std[order],
-            self.smallest[order],
-            self.greatest[order],
-        )
+        return Moments(**{name: column[order] for name, column in vars(self).items()})
 
     def ends(self, band: str) -> tuple[Floats, Floats]:
         """The lower and the upper end of a band; for a single value, a band around the mean has no width."""

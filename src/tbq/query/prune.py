@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from tbq.columns.rows import with_strings
 from tbq.select import MAX_STEP, MIN_STEP, Selection
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
 _FAN = 16  # the number of parts into which a range of runs is split at a time
@@ -49,7 +50,6 @@ class Filter:
 
     def uses(self, name: str) -> bool:
         """Whether the filter uses this column."""
-        import pyarrow as pa
         import pyarrow.dataset as ds
 
         without = pa.schema([column for column in self._schema if column.name != name])
@@ -61,7 +61,6 @@ class Filter:
 
     def possible(self, guarantees: Sequence[pc.Expression]) -> list[int]:
         """The indices of the guarantees under which the filter may be true."""
-        import pyarrow as pa
         import pyarrow.dataset as ds
 
         questions = ds.FileSystemDataset.from_paths(

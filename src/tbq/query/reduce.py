@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,10 +57,7 @@ def reduce(
         if name != "n":
             values = STATS[name](rows)
             columns[name] = pa.array(values, mask=rows.count < (2 if name in _OF_TWO else 1))
-    columns["n"] = pa.array(rows.count)
-    return pa.table(
-        {name: columns[name] for name in ("group", "tag", "step", *(n for n in names if n != "n"), "n")}
-    )
+    return pa.table({**columns, "n": pa.array(rows.count)})
 
 
 def parse(stats: Sequence[str] | str) -> list[str]:
@@ -232,18 +230,16 @@ def _cells(key: Ints, step: Ints, keys: int) -> tuple[Ints, Ints]:
 
 def tell_uneven(scalars: pa.Table, groups: Mapping[str, str]) -> None:
     """Warn about tags that only some runs of a group have."""
-    sizes: dict[str, int] = {}
-    for group in groups.values():
-        sizes[group] = sizes.get(group, 0) + 1
+    sizes = Counter(groups.values())
     runs, run_names = codes_of(scalars["run"])
     tags, tag_names = codes_of(scalars["tag"])
     run_of, tag_of = run_names.to_pylist(), tag_names.to_pylist()
-    having: dict[tuple[str, str], int] = {}
+    having: Counter[tuple[str, str]] = Counter()
     changed = np.concatenate([[True], (runs[1:] != runs[:-1]) | (tags[1:] != tags[:-1])])[: len(runs)]
     for pair in np.unique(runs[changed].astype(np.int64) * max(len(tag_of), 1) + tags[changed]).tolist():
         run, tag = run_of[pair // len(tag_of)], tag_of[pair % len(tag_of)]
         if run in groups:
-            having[groups[run], tag] = having.get((groups[run], tag), 0) + 1
+            having[groups[run], tag] += 1
     uneven = sorted((group, tag, count) for (group, tag), count in having.items() if count < sizes[group])
     if uneven:
         shown = "; ".join(

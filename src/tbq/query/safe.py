@@ -15,16 +15,17 @@ import duckdb
 from tbq.errors import QueryError
 from tbq.query.sqltext import words
 
-# The restrictions of a safe connection. An old DuckDB may lack some of the first; all versions have the second.
+# The restrictions of a safe connection.
 _SETTINGS = (
     "set autoload_known_extensions = false",
     "set autoinstall_known_extensions = false",
     "set allow_community_extensions = false",
     "set python_enable_replacements = false",
     "set temp_directory = ''",
+    "set enable_external_access = false",
+    "set lock_configuration = true",
 )
 _PATHS = ("home_directory", "extension_directory", "secret_directory", "temp_directory")
-_LOCKS = ("set enable_external_access = false", "set lock_configuration = true")
 
 BEGIN = "begin transaction read only"
 _QUERIES = ("SELECT", "RELATION")
@@ -64,11 +65,6 @@ def _locked(memory: str | None = None) -> duckdb.DuckDBPyConnection:
             with contextlib.suppress(duckdb.Error):
                 base.execute(f"set {setting} = ''")
     for setting in _SETTINGS:
-        try:
-            base.execute(setting)
-        except duckdb.CatalogException:
-            continue
-    for setting in _LOCKS:
         base.execute(setting)
     return base
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 import pyarrow as pa
@@ -46,7 +46,8 @@ def scan(
     steps = _steps(selected.pop("steps", None))
     runs = reader.choose(selected.pop("run", None))
     seen: set[str] = set()
-    condition = None if where is None else Filter(where, pa.schema([*schema(kind), *_computed_fields(extra)]))
+    every = pa.schema([*schema(kind), *(pa.field(name, pa.float64()) for name in extra)])
+    condition = None if where is None else Filter(where, every)
     also = EVERYTHING
     needed = None if columns is None else set(columns)
     if condition is not None:
@@ -60,14 +61,8 @@ def scan(
     runs = runs if steps[0] <= steps[1] else []
     if len(list(groups(runs, FIRST_BYTES, GROUP_BYTES, reader.size_of))) > 1:
         tags = reader.settled(tags, runs)
-    question = Question(
-        kind,
-        runs,
-        _noting(tags, also, seen),
-        steps,
-        None if needed is None else tuple(sorted(needed)),
-        extra,
-    )
+    wanted = None if needed is None else tuple(sorted(needed))
+    question = Question(kind, runs, _noting(tags, also, seen), steps, wanted, extra)
     tables = in_groups(reader, question, Scanning(**selected, told=reader.told))  # type: ignore[misc]
     names = question.schema.names if columns is None else list(columns)
     batches = _batches(tables, reader, tags, seen, names, where)
@@ -80,10 +75,6 @@ def runs_of(condition: Filter, runs: Sequence[Run]) -> list[Run]:
     """The runs that may pass a filter."""
     names = set(condition.names("run", [run.name for run in runs]))
     return [run for run in runs if run.name in names]
-
-
-def _computed_fields(extra: Mapping[str, object]) -> list[pa.Field]:
-    return [pa.field(name, pa.float64()) for name in extra]
 
 
 def _noting(tags: Selection, also: Selection, seen: set[str]) -> Selection:
@@ -122,7 +113,5 @@ def _passing(table: pa.Table, where: pc.Expression) -> pa.Table:
         return table.filter(where)
     except pa.ArrowNotImplementedError:  # string functions are not defined for labels
         place = "".join(table.column_names) + "#"  # a name different from every column
-        numbered = table.cast(with_strings(table.schema)).append_column(
-            place, pa.array(range(len(table)), pa.int64())
-        )
-        return table.take(numbered.filter(where)[place])
+        plain = table.cast(with_strings(table.schema))
+        return table.take(plain.append_column(place, pa.array(range(len(table)))).filter(where)[place])

@@ -11,9 +11,8 @@ from tbq.select import closest
 _COLUMN = re.compile(r'(?:column|Column)\s+"+([^"]+)"+.*?(?:not found|does not have|not exist)', re.DOTALL)
 _LACKS = re.compile(r'does not have a column named "+([^"]+)"+')
 _TABLE = re.compile(r"Table with name (.+?) does not exist")
-_PREFIX = re.compile(
-    r'Referenced table "+([^"]+)"+ not found'
-)  # of `hparam.lr`: SQL takes hparam for a table
+# Of `hparam.lr`: SQL takes hparam for a table.
+_PREFIX = re.compile(r'Referenced table "+([^"]+)"+ not found')
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _SHOWN = 20  # columns of a hint
@@ -34,10 +33,13 @@ def explain(
     lacking = _LACKS.search(text) or _COLUMN.search(text) or _PREFIX.search(text)
     table = _TABLE.search(text)
     hint = None
+    alike = [old for old in twins or {} if lacking and old.lower() == lacking[1].lower()]
     if table:
-        hint = _near("table", table[1].strip('"'), tables, f"tables: {', '.join(tables)}")
-    elif lacking and _alike(lacking[1], twins or {}):
-        hint = _of_twin(lacking[1], twins or {})
+        near = closest(table[1].strip('"'), list(tables))
+        hint = f"did you mean the table {' or '.join(near)}?" if near else f"tables: {', '.join(tables)}"
+    elif lacking and twins and alike:  # renamed, because the names differ by case alone
+        listed = ", ".join(f'{old} is the column "{twins[old]}"' for old in alike)
+        hint = f"SQL ignores case, so {listed}; or query the table scalars: where tag = '{lacking[1]}'"
     elif lacking:
         hint = _of_column(_as_written(lacking[1], query), columns(), tags())
     elif _FORBIDDEN.search(text):
@@ -99,18 +101,3 @@ def _as_written(name: str, query: str) -> list[str]:
 def _listed(columns: Sequence[str]) -> str:
     shown = ", ".join(map(quoted, columns[:_SHOWN]))
     return f"columns: {shown}" + (f" and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else "")
-
-
-def _alike(name: str, twins: Mapping[str, str]) -> list[str]:
-    """The columns of this name except for case that were renamed."""
-    return [old for old in twins if old.lower() == name.lower()]
-
-
-def _of_twin(name: str, twins: Mapping[str, str]) -> str:
-    listed = ", ".join(f'{old} is the column "{twins[old]}"' for old in _alike(name, twins))
-    return f"SQL ignores case, so {listed}; or query the table scalars: where tag = '{name}'"
-
-
-def _near(what: str, name: str, known: Sequence[str], otherwise: str) -> str:
-    near = closest(name, list(known))
-    return f"did you mean the {what} {' or '.join(near)}?" if near else otherwise

@@ -70,7 +70,7 @@ def as_events(path: str | os.PathLike[str], folder: str) -> dict[str, str]:
         if run not in runs:
             runs[run] = _core.EventBuffer(_FULL, _FULL, 1 << 62)
             places[run] = Path(tempfile.mkdtemp(dir=folder)) / "events.out.tfevents.metrics"
-            _append(places[run], [_header()])
+            _append(places[run], [_core.frame(wire.text(3, "brain.Event:2"))])
         runs[run].scalar(tag, value, step, math.nan if wall_time is None else wall_time, EXACT)
         if runs[run].pending_bytes > _FULL:
             _append(places[run], [runs[run].take()[0]])
@@ -78,10 +78,6 @@ def as_events(path: str | os.PathLike[str], folder: str) -> dict[str, str]:
         _append(places[run], [buffer.take()[0]])
         buffer.close()
     return {run: str(place.parent) for run, place in places.items()}
-
-
-def _header() -> bytes:
-    return _core.frame(wire.text(3, "brain.Event:2"))
 
 
 def _append(path: Path, records: Iterable[bytes]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tbq.results.checkpoint import parameters
-from tbq.results.weights import _path, _Where, choose
+from tbq.results.weights import choose
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,14 +40,9 @@ def weights_diff(
     >>> weights_diff(a, b).to_arrow().select(["layer", "status", "changed", "max_abs"]).to_pylist()
     [{'layer': 'w', 'status': 'changed', 'changed': 1, 'max_abs': 2.0}]
     """
-    with (
-        _Where(model),
-        parameters(model, max_unpacked) as ours,
-        _Where(other),
-        parameters(other, max_unpacked) as theirs,
-    ):
+    with parameters(model, max_unpacked) as ours, parameters(other, max_unpacked) as theirs:
         # A layer may exist on only one side, so the selection is matched against both sides together.
-        chosen = {p.name for p in choose([*ours, *theirs], layer, _path(model))}
+        chosen = {p.name for p in choose([*ours, *theirs], layer, model)}
         before = {p.name: p for p in ours if p.name in chosen}
         after = {p.name: p for p in theirs if p.name in chosen}
         rows = [_row(before.get(name), after.get(name)) for name in {**before, **after}]

@@ -157,10 +157,6 @@ def lines(parameters: Iterable[Parameter], separator: str = ",") -> Iterator[mem
         free.put(buffer)
 
 
-def header(separator: str = ",") -> bytes:
-    return (separator.join(SCHEMA.names) + "\n").encode()
-
-
 def _prefix(parameter: Parameter, separator: str) -> str:
     line = io.StringIO()
     csv.writer(line, delimiter=separator, lineterminator=separator).writerow(

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from tbq.errors import SourceError, UsageError
+from tbq.export import format_of
 from tbq.limits import Limit, Size
+from tbq.results.checkpoint import of_file
+from tbq.results.predictions import predictions
+from tbq.results.rows import Rows
+from tbq.results.scores import PairCounts
 from tbq.source.urls import refuse_remote
 from tbq.text import shell_word
 
@@ -111,8 +116,6 @@ def _by_rows(
 
 
 def _tensor_blocks(path: str, key: str | None, limit: Limit) -> Iterator[tuple[int, Array]]:
-    from tbq.results.checkpoint import of_file
-
     with ExitStack() as stack:
         arrays = {parameter.name: parameter for parameter in of_file(path, stack, limit)}
         if key is None and len(arrays) != 1:
@@ -166,12 +169,9 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
         else:
             from pyarrow import csv
 
-            parse = csv.ParseOptions(delimiter="\t" if ending == ".tsv" else ",", newlines_in_values=True)
-            first = _first_line(path)
-            # If the first line is all numbers, there is no header.
-            bare = csv.ReadOptions(
-                autogenerate_column_names=_all_numbers(first, "\t" if ending == ".tsv" else ",")
-            )
+            separator = "\t" if ending == ".tsv" else ","
+            parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+            bare = csv.ReadOptions(autogenerate_column_names=_lacks_header(path, separator))
             table = csv.read_csv(path, parse_options=parse, read_options=bare)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise SourceError(f"cannot be read: {error}", path=path) from None
@@ -187,13 +187,7 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
     if len(arrays) == 1:
         return np.asarray(arrays[0])
     texts = [
-        name
-        for name, column in zip(table.column_names, table.columns, strict=True)
-        if not (
-            pa.types.is_integer(column.type)
-            or pa.types.is_floating(column.type)
-            or pa.types.is_boolean(column.type)
-        )
+        name for name, array in zip(table.column_names, arrays, strict=True) if array.dtype.kind not in "biuf"
     ]
     if texts:
         raise UsageError(
@@ -204,16 +198,12 @@ def _columns(path: str, ending: str, key: str | None, limit: Limit) -> Array:
     return np.column_stack(arrays)
 
 
-def _first_line(path: str) -> str:
+def _lacks_header(path: str, separator: str) -> bool:
+    """Whether the first line is all numbers."""
     with open(path, encoding="utf-8-sig") as file:
-        return file.readline(1 << 20)
-
-
-def _all_numbers(line: str, separator: str) -> bool:
+        line = file.readline(1 << 20).strip()
     try:
-        return bool(line.strip()) and all(
-            float(cell) == float(cell) or True for cell in line.strip().split(separator)
-        )
+        return bool([float(cell) for cell in line.split(separator)])
     except ValueError:
         return False
 
@@ -249,12 +239,8 @@ def write_predictions(
     >>> print(target.read_text().splitlines()[2])
     1,0,1,0.8,0.2,0.8
     """
-    from tbq.export import format_of
     from tbq.export.target import check_free
     from tbq.plot.files import check as check_picture
-    from tbq.results.predictions import predictions
-    from tbq.results.rows import Rows
-    from tbq.results.scores import PairCounts
 
     force = options.get("force", False)
     targets = [(path, options.get("format"))] + [

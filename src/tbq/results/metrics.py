@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, UsageError, warn
+from tbq.results.checkpoint.parameter import as_text
 from tbq.results.metrics_files import STEP_COLUMNS, csv_rows, json_rows, side_by_side
+from tbq.results.metrics_table import read_rows
 from tbq.source import is_event_file
 from tbq.source.urls import refuse_remote
 from tbq.text import shown_name
@@ -96,7 +98,6 @@ def _table(rows: Sequence[Row], run: str) -> Table:
     """One row per value, from rows with many values; ordered by tag, then as logged."""
     import pyarrow as pa
 
-    from tbq.results.checkpoint.parameter import as_text
     from tbq.schema import schema
     from tbq.table import Table
 
@@ -291,8 +292,6 @@ def _of_file(path: str) -> Sequence[Row]:
     if ending in (".json", ".jsonl"):
         return list(json_rows(path))
     if ending == ".parquet":
-        from tbq.results.metrics_table import read_rows
-
         return read_rows(path)
     raise UsageError(
         f"tbq cannot read metrics from '{ending}' files",

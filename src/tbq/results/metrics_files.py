@@ -117,12 +117,9 @@ def _side_by_side(content: Mapping[str, Any], path: str) -> Iterator[dict[str, A
     lists = {name: value for name, value in content.items() if isinstance(value, list)}
     single = [name for name, value in content.items() if isinstance(value, int | float)]
     if single:
-        warn(f"{path}: {single[0]!r} is one number beside lists and is left out{_others(single)}")
+        others = f", and {len(single) - 1} more" if len(single) > 1 else ""
+        warn(f"{path}: {single[0]!r} is one number beside lists and is left out{others}")
     yield from side_by_side(lists)
-
-
-def _others(names: Sequence[str]) -> str:
-    return f", and {len(names) - 1} more" if len(names) > 1 else ""
 
 
 def side_by_side(columns: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

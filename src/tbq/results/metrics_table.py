@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.export.target import output, unwritable
 
@@ -118,12 +120,8 @@ class MetricsTable:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("on_"):  # the other hooks of Keras do nothing
-            return _nothing
+            return lambda *_, **__: None
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-
-def _nothing(*_: object, **__: object) -> None:
-    return
 
 
 def _value(name: str, value: Any) -> Value:
@@ -211,9 +209,7 @@ class _Csv:
             rest = data[len(complete) :][:200].decode(errors="replace")
             warn(f"{self._path}: dropping its unfinished last row: {rest!r}")
         try:
-            rows = list(
-                csv.reader(io.StringIO(complete.decode("utf-8-sig"), newline=""), delimiter=self._separator)
-            )
+            rows = self._parsed(complete)
         except (UnicodeDecodeError, csv.Error) as error:
             raise OutputError(
                 f"cannot be continued, as it is not a CSV file: {error}", path=self._path
@@ -248,13 +244,14 @@ class _Csv:
                         path=self._path,
                     )
                 # In the new columns the old rows are blank; otherwise they stay as they are.
-                rows = list(
-                    csv.reader(io.StringIO(old.decode("utf-8-sig"), newline=""), delimiter=self._separator)
-                )
-                padded = [cells + [""] * (len(columns) - len(cells)) for cells in rows[1:]]
-                data = self._lines([columns]) + self._lines(padded) + line
+                padded = [cells + [""] * (len(columns) - len(cells)) for cells in self._parsed(old)[1:]]
+                data = self._lines([columns, *padded]) + line
             _replace(self._path, data)
             self._columns, self._size = columns, len(data)
+
+    def _parsed(self, data: bytes) -> list[list[str]]:
+        text = io.StringIO(data.decode("utf-8-sig"), newline="")
+        return list(csv.reader(text, delimiter=self._separator))
 
     def _lines(self, rows: list[list[str]]) -> bytes:
         text = io.StringIO()
@@ -270,8 +267,6 @@ def _text(value: Value) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        import numpy as np
-
         with np.errstate(over="ignore"):
             narrow = np.float32(value)
         return str(narrow) if float(narrow) == value else repr(value)
@@ -394,12 +389,10 @@ def _read(path: str) -> tuple[list[Mapping[str, Value]], int]:
         for line in lines[:-1]:  # the text after the last newline is unfinished
             try:
                 number, row = json.loads(line)
+                if number == len(rows):
+                    rows.append({**row})
             except (ValueError, TypeError):
                 raise SourceError(f"line {line[:80]!r} is not a row", path=journal) from None
-            if not isinstance(row, dict):
-                raise SourceError(f"line {line[:80]!r} is not a row", path=journal)
-            if number == len(rows):
-                rows.append(row)
     return rows, saved
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
@@ -96,16 +95,15 @@ def predictions(
         used = True
         waiting: list[_Batch] = []
         for batch in stream:
-            if layout.width is not None:
-                if len(batch.outputs):
-                    yield layout.record(batch)
-                continue
-            waiting.append(batch)
-            if batch.decides:
-                yield from layout.first(waiting)
+            if layout.width is None:
+                waiting.append(batch)
+                if batch.decides:
+                    yield from layout.first(waiting)
+            elif len(batch.outputs):
+                yield layout.record(batch)
+        if not waiting:
+            raise UsageError("got no batches", hint="pass at least one batch of outputs")
         if layout.width is None:
-            if not waiting:
-                raise UsageError("got no batches", hint="pass at least one batch of outputs")
             yield from layout.first(waiting)
 
     return Rows("predictions", batches)
@@ -173,17 +171,9 @@ class _Batch:
 
 def _stream(outputs: Iterable[Any], labels: Any, ids: Any) -> Iterator[_Batch]:
     beside = [None if each is None else iter(each) for each in (labels, ids)]
-    start = 0
-    for number in itertools.count():
-        name = f"batch {number}: "
-        if number == 0:
-            source = iter(outputs)
-        item = next(source, None)
-        if item is None:
-            for what, more in zip(("labels", "ids"), beside, strict=True):
-                if more is not None and next(more, None) is not None:
-                    raise UsageError(f"there are more batches of {what} than of outputs ({number})")
-            return
+    start = number = 0
+    for number, item in enumerate(outputs, 1):
+        name = f"batch {number - 1}: "
         parts = item if isinstance(item, tuple) else (item,)
         if not 1 <= len(parts) <= 3:
             raise UsageError(
@@ -196,10 +186,13 @@ def _stream(outputs: Iterable[Any], labels: Any, ids: Any) -> Iterator[_Batch]:
                     raise UsageError(f"{name}{what} are given both in the batch and as an argument")
                 values[place] = next(more, None)
                 if values[place] is None:
-                    raise UsageError(f"got {number} batches of {what}, fewer than of outputs")
+                    raise UsageError(f"got {number - 1} batches of {what}, fewer than of outputs")
         batch = _Batch(name, values[0], values[1], values[2], start)
         start += len(batch.outputs)
         yield batch
+    for what, more in zip(("labels", "ids"), beside, strict=True):
+        if more is not None and next(more, None) is not None:
+            raise UsageError(f"there are more batches of {what} than of outputs ({number})")
 
 
 @dataclass
@@ -249,7 +242,7 @@ class _Layout:
         elif self.task == "multilabel":
             columns = self._multilabel(batch, flat)
         else:
-            columns = self._multiclass(batch, flat, outputs)
+            columns = self._multiclass(batch, flat)
         table = {"id": batch.ids, **columns}
         if self.schema is None:
             record = pa.RecordBatch.from_pydict({name: _arrow(values) for name, values in table.items()})
@@ -316,8 +309,8 @@ class _Layout:
     def _names(self, count: int) -> list[str]:
         return self.classes if self.classes is not None else [f"class_{n}" for n in range(count)]
 
-    def _multiclass(self, batch: _Batch, flat: Array, outputs: Array) -> dict[str, Any]:
-        if outputs.dtype.kind in "iu" and flat.shape[1] == 1:  # the classes themselves, without scores
+    def _multiclass(self, batch: _Batch, flat: Array) -> dict[str, Any]:
+        if batch.outputs.dtype.kind in "iu" and flat.shape[1] == 1:  # the classes themselves, without scores
             best, scores = flat[:, 0], {}
             confidence: Any = None
             count = len(self.classes) if self.classes is not None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Rows:
 
         batches = self.batches()
         first = next(batches)
-        reader = pa.RecordBatchReader.from_batches(first.schema, _with(first, batches))
+        reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
         return reader.__arrow_c_stream__(requested_schema)
 
     def write(self, path: StrPath, **options: Unpack[Writing]) -> list[str]:
@@ -106,8 +107,3 @@ class Rows:
         from tbq.results.streaming import write_rows
 
         return write_rows(self, path, self._writers, **options)
-
-
-def _with(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError
+from tbq.results.rows import Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,24 +103,11 @@ class PairCounts:
                     "predicted": predicted,
                 }
             )
-        number = pa.float64()
-        kind = pa.string() if any(isinstance(row["class"], str) for row in rows) else pa.int64()
-        schema = pa.schema(
-            [
-                ("class", kind),
-                ("precision", number),
-                ("recall", number),
-                ("f1", number),
-                ("support", pa.int64()),
-                ("predicted", pa.int64()),
-            ]
-        )
+        types = dict.fromkeys(("precision", "recall", "f1"), pa.float64())
+        types["class"] = pa.string() if any(isinstance(row["class"], str) for row in rows) else pa.int64()
+        names = ("class", "precision", "recall", "f1", "support", "predicted")
+        schema = pa.schema([(name, types.get(name, pa.int64())) for name in names])
         return Table(pa.Table.from_pylist(rows, schema=schema), kind="scores")
-
-    def accuracy(self) -> float | None:
-        """The share of examples whose class was predicted correctly."""
-        total = sum(self.pairs.values())
-        return sum(self.right.values()) / total if total else None
 
 
 def confusion(predictions: Table | Rows) -> Table:
@@ -145,13 +132,8 @@ def scores(predictions: Table | Rows) -> Table:
 
 def _tally(predictions: Table | Rows) -> PairCounts:
     tally = PairCounts()
-    for batch in _batches(predictions):
+    for batch in (
+        predictions.batches() if isinstance(predictions, Rows) else predictions.to_arrow().to_batches()
+    ):
         tally.add(batch)
     return tally
-
-
-def _batches(predictions: Any) -> Iterator[pa.RecordBatch]:
-    if hasattr(predictions, "batches"):
-        yield from predictions.batches()
-    else:
-        yield from predictions.to_arrow().to_batches()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Unpack
 
 import pyarrow as pa
@@ -55,29 +56,12 @@ def _chosen(batches: Batches, options: ExportOptions) -> Batches:
         yield batch.select(names)
 
 
-def _csv(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
-    from tbq.export.csv import SEPARATORS
-    from tbq.export.rows import csv_rows, refuse_bytes
-    from tbq.export.rows import write_rows as write_text
+def _text(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
+    from tbq.export.stream import RowStream
 
-    writer = None
+    rows = RowStream(stream, options)
     for batch in batches:
-        if writer is None:
-            refuse_bytes(batch.schema, options.format)
-            separator = SEPARATORS[options.format]
-            writer = csv_rows(batch.schema.names, separator, options)
-            stream.write(separator.join(writer.quoted(name) for name in batch.schema.names).encode() + b"\n")
-        write_text(pa.Table.from_batches([batch]), stream, writer, options)
-
-
-def _jsonl(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
-    from tbq.export.rows import json_rows, refuse_bytes
-    from tbq.export.rows import write_rows as write_text
-
-    for batch in batches:
-        refuse_bytes(batch.schema, options.format)
-        writer = json_rows(batch.schema.names, "", "}\n", options)
-        write_text(pa.Table.from_batches([batch]), stream, writer, options)
+        rows.write(pa.Table.from_batches([batch]))
 
 
 def _parquet(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
@@ -86,7 +70,7 @@ def _parquet(batches: Batches, stream: IO[bytes], options: ExportOptions) -> Non
     first = next(batches)
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), **origin(options)})
     with pq.ParquetWriter(stream, schema, compression="zstd", compression_level=1) as writer:
-        for batch in _with(first, batches):
+        for batch in chain([first], batches):
             writer.write_batch(batch.replace_schema_metadata(schema.metadata), row_group_size=1 << 20)
 
 
@@ -94,19 +78,14 @@ def _arrow(batches: Batches, stream: IO[bytes], options: ExportOptions) -> None:
     first = next(batches)
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), **origin(options)})
     with pa.ipc.new_file(stream, schema) as writer:
-        for batch in _with(first, batches):
+        for batch in chain([first], batches):
             writer.write_batch(batch)
 
 
-def _with(first: pa.RecordBatch, rest: Batches) -> Batches:
-    yield first
-    yield from rest
-
-
 _WRITERS: dict[str, Callable[[Batches, IO[bytes], ExportOptions], None]] = {
-    "csv": _csv,
-    "tsv": _csv,
-    "jsonl": _jsonl,
+    "csv": _text,
+    "tsv": _text,
+    "jsonl": _text,
     "parquet": _parquet,
     "arrow": _arrow,
 }

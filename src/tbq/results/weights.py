@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
-from tbq.errors import SourceError, warn
+from tbq.errors import warn
 from tbq.results.checkpoint import parameters
 from tbq.results.rows import Rows
-from tbq.source.urls import refuse_remote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,20 +19,8 @@ if TYPE_CHECKING:
     from tbq.results.checkpoint.parameter import Parameter
     from tbq.table import Table
 
-COLUMNS = [
-    "layer",
-    "parameter",
-    "shape",
-    "dtype",
-    "count",
-    "mean",
-    "std",
-    "min",
-    "max",
-    "norm",
-    "zeros",
-    "nonfinite",
-]
+COLUMNS = ["layer", "parameter", "shape", "dtype", "count"]
+COLUMNS += ["mean", "std", "min", "max", "norm", "zeros", "nonfinite"]
 
 
 def weights(
@@ -58,8 +47,8 @@ def weights(
     from tbq.table import Table
 
     rows = []
-    with _Where(model), parameters(model, max_unpacked) as opened:
-        for parameter in choose(opened, layer, _path(model)):
+    with _chosen(model, layer, max_unpacked) as chosen:
+        for parameter in chosen:
             row = parameter.row
             if parameter.unreadable:
                 warn(f"no statistics for '{parameter.name}': {parameter.unreadable}")
@@ -94,69 +83,45 @@ def weight_elements(
     >>> weight_elements({"dense.bias": np.array([0.5, 2.0])}).to_arrow().to_pylist()[1]
     {'layer': 'dense', 'parameter': 'bias', 'index': 1, 'value': 2.0}
     """
-    with _Where(model), parameters(model, max_unpacked) as opened:
-        choose(opened, layer, _path(model))  # so that a wrong file or name fails now, not at the first use
+    from tbq.results import elements
+
+    with _chosen(model, layer, max_unpacked):
+        pass  # so that a wrong file or name fails now, not at the first use
 
     def batches() -> Iterator[pa.RecordBatch]:
-        from tbq.results import elements
-
-        with _Where(model), parameters(model, max_unpacked) as opened:
-            yield from elements.batches(choose(opened, layer, _path(model)))
+        with _chosen(model, layer, max_unpacked) as chosen:
+            yield from elements.batches(chosen)
 
     def lines(separator: str, stream: IO[bytes]) -> None:
-        from tbq.results import elements
-
-        with _Where(model), parameters(model, max_unpacked) as opened:
-            stream.write(elements.header(separator))
-            for text in elements.lines(choose(opened, layer, _path(model)), separator):
+        with _chosen(model, layer, max_unpacked) as chosen:
+            stream.write((separator.join(elements.SCHEMA.names) + "\n").encode())
+            for text in elements.lines(chosen, separator):
                 stream.write(text)
 
     def parquet(stream: IO[bytes]) -> None:
-        from tbq.results import elements
+        with _chosen(model, layer, max_unpacked) as chosen:
+            elements.write_parquet(chosen, stream)
 
-        with _Where(model), parameters(model, max_unpacked) as opened:
-            elements.write_parquet(choose(opened, layer, _path(model)), stream)
-
-    return Rows(
-        "elements",
-        batches,
-        {
-            "csv": lambda stream: lines(",", stream),
-            "tsv": lambda stream: lines("\t", stream),
-            "parquet": parquet,
-        },
-    )
+    writers: dict[str, Callable[[IO[bytes]], object]] = {"parquet": parquet}
+    writers |= {"csv": partial(lines, ","), "tsv": partial(lines, "\t")}
+    return Rows("elements", batches, writers)
 
 
-def choose(
-    parameters: Iterable[Parameter], layer: str | Sequence[str] | None, where: str | None = None
-) -> list[Parameter]:
+@contextmanager
+def _chosen(
+    model: Any, layer: str | Sequence[str] | None, max_unpacked: Size | None
+) -> Iterator[list[Parameter]]:
+    """The parameters of the chosen layers of a model."""
+    with parameters(model, max_unpacked) as opened:
+        yield choose(opened, layer, model)
+
+
+def choose(candidates: list[Parameter], layer: str | Sequence[str] | None, model: Any) -> list[Parameter]:
     """The parameters of the chosen layers, in the order of the file."""
-    candidates = list(parameters)
     if layer is None:
         return candidates
     from tbq.select import Selection
 
+    where = os.fspath(model) if isinstance(model, str | os.PathLike) else None
     wanted = set(Selection.of(layer, "layer").require([p.layer for p in candidates], where=where))
     return [p for p in candidates if p.layer in wanted]
-
-
-def _path(model: Any) -> str | None:
-    if not isinstance(model, str | os.PathLike):
-        return None
-    refuse_remote(model)
-    return os.fspath(model)
-
-
-class _Where:
-    """Adds the path to an error that was raised without one."""
-
-    def __init__(self, model: Any) -> None:
-        self._known = _path(model)
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, SourceError) and error.path is None and self._known is not None:
-            error.path = self._known

@@ -8,6 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from tbq import _core
 from tbq import decode as _decode
 from tbq.decode import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError, warn
@@ -157,8 +160,6 @@ class _Execution:
         unpacked: Unpacked,
         progress: Call | None,
     ) -> None:
-        import pyarrow as pa
-
         self.survey, self.runs, self.options, self.rules = survey, runs, options, rules
         self.reports = reports
         self.paths = [
@@ -221,8 +222,6 @@ class _Execution:
         )
 
     def _call(self, index: int, place: Path | None, tick: Callable[[int], object] | None) -> RewriteReport:
-        from tbq import _core
-
         options = self.options
         return _core.rewrite_run(
             self.survey,

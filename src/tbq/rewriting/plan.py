@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from tbq import _core
 from tbq.errors import UsageError, warn
 from tbq.select import MAX_STEP, MIN_STEP
 from tbq.source import Run
@@ -14,8 +17,6 @@ from tbq.source.merge import joined_run, merged_names
 from tbq.text import shell_word, system_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq._core import Result, Rules
     from tbq.rewriting.options import RewriteOptions
     from tbq.source.discover import Found
@@ -89,8 +90,6 @@ def folds(
 
 def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
     """The series of a survey as columns."""
-    import pyarrow as pa
-
     table: pa.Table = pa.table(survey.series([run.name for run in runs]))
     wanted = ("run", "tag", "kind", "count", "min_step", "max_step")
     return {name: table[name].to_pylist() for name in wanted}
@@ -98,8 +97,6 @@ def series_table(survey: Result, runs: Sequence[Run]) -> dict[str, list[Any]]:
 
 def make_rules(survey: Result, runs: Sequence[Run], options: RewriteOptions) -> tuple[Rules, set[str]]:
     """What happens to each series, and the runs with nothing left."""
-    from tbq import _core
-
     table = series_table(survey, runs)
     tags = sorted(set(table["tag"]))
     options.rename.require(tags)

@@ -42,9 +42,8 @@ class Unpacked:
         self.limit = self._limit.most
         self._scratch: Scratch | None = None
         self._done: dict[bytes, _Copy] = {}
-        self._taken: dict[
-            bytes, int
-        ] = {}  # bytes beyond a file's ratio, by file: all files together may use FLOOR such bytes
+        # Bytes beyond a file's ratio, by file: all files together may use FLOOR such bytes.
+        self._taken: dict[bytes, int] = {}
         self._count = 0
         self._lock = threading.Lock()  # the core calls from several threads
         #: path → why the file could not be unpacked to its end

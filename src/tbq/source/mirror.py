@@ -23,13 +23,11 @@ _TOGETHER = 16  # objects fetched at a time
 _ATTEMPTS = 5  # to fetch an object that changes while it is read
 _SETTLED = 3600.0  # seconds after its last change when an object is no longer expected to grow
 _HOPELESS = 16  # failures in a row after which tbq checks whether the store answers at all
-_SMALL = (
-    1 << 20
-)  # bytes: a smaller object is fetched whole if a checksum cannot prove that an appended part fits
+# Bytes: a smaller object is fetched whole if a checksum cannot prove that an appended part fits.
+_SMALL = 1 << 20
 _LEARN = 64 << 20  # bytes: the largest object to checksum in order to learn whether etags are checksums
-_QUIET = (
-    600.0  # seconds without change after which a file that was extended without proof is compared as a whole
-)
+# Seconds without change after which a file that was extended without proof is compared as a whole.
+_QUIET = 600.0
 _CLOCK = 2.0  # seconds: a version identified only by its time may have changed again within this time
 
 
@@ -60,9 +58,8 @@ class Mirror:
         self._count = 0
         self._lock = threading.Lock()
         self._fetching = threading.RLock()  # two threads must not replace each other's files
-        self._wanted: dict[
-            int, set[str]
-        ] = {}  # by thread: the URLs of its last fetch, which it may be reading
+        # By thread: the URLs of its last fetch, which it may be reading.
+        self._wanted: dict[int, set[str]] = {}
         self._tried: set[str] = set()  # URLs that failed since `begin`
         self._damaged: set[str] = set()
 
@@ -167,7 +164,8 @@ class Mirror:
             quiet = held.proven is not None and time.time() - version.modified > _QUIET
             # A log that is not followed stays as it was listed: its tables agree, and none loses its file.
             doubtful = self._live and (quiet or _is_too_new(version, held.fetched))
-            return not doubtful and _is_of(held, version) and held.path.exists()
+            same = (held.version.etag, held.version.size) == (version.etag, version.size)
+            return not doubtful and same and held.path.exists()
         return self._take(url, version)
 
     def _take(self, url: str, version: Object) -> bool:
@@ -357,13 +355,6 @@ def _first_bytes(
             chosen.append(url)
             size += of_url
     return chosen, left
-
-
-def _is_of(held: _Held, version: Object) -> bool:
-    """Whether nothing says that a file is of another version."""
-    return (
-        held.version is not None and held.version.etag == version.etag and held.version.size == version.size
-    )
 
 
 def _is_too_new(version: Object, fetched: float) -> bool:

@@ -17,7 +17,7 @@ from tbq.source.urls import ObjectURL, place_of, user_of
 from tbq.storage import Storage, chosen
 
 if TYPE_CHECKING:
-    from datetime import timedelta
+    pass
 
 #: The options of the HTTP client; users mix them with those of the store.
 _CLIENT = (
@@ -129,22 +129,20 @@ class Store:
         return self.head_of_get(key)
 
     def head_of_get(self, key: str) -> Object | None:
-        """The newest version, from a GET request: not every web server answers HEAD, or answers it correctly."""
-        try:
-            return self._head_of_get(key)
-        except MissingObjectError:
-            return None
+        """The newest version, from a GET request: not every web server answers HEAD, or answers it correctly.
 
-    def _head_of_get(self, key: str) -> Object:
-        """The newest version, from a GET request whose body is not read."""
-        try:
-            with self._explained(key):
-                return _object(self._asked.get(self._key(key), options={"range": (0, 1)}).meta, key)
-        except MissingObjectError:
-            raise
-        except SourceError:  # the server has no ranges, or the object is empty
-            with self._explained(key):
-                return _object(self._asked.get(self._key(key)).meta, key)
+        Its body is not read. If it fails for one byte, the server has no ranges, or the object is empty.
+        """
+        for options in ({"range": (0, 1)}, {}):
+            try:
+                with self._explained(key):
+                    return _object(self._asked.get(self._key(key), options=options).meta, key)
+            except MissingObjectError:
+                return None
+            except SourceError:
+                if not options:
+                    raise
+        raise AssertionError("the last request returns or raises")
 
     def answers(self, key: str) -> bool:
         """Whether the store still answers a request for the directory of an object."""
@@ -178,7 +176,7 @@ class Store:
         options: dict[str, Any] = {}
         if start or end is not None:
             options["range"] = (start, end) if end is not None else {"offset": start}
-        if etag is not None and _is_strong(etag):
+        if etag is not None and not etag.startswith((_MADE_UP, "W/")):  # a weak etag may ignore some bytes
             options["if_match"] = f'"{etag}"'
         with self._explained(key):
             got = self._data.get(self._key(key), options=options)
@@ -210,9 +208,8 @@ class Store:
         import obstore
 
         large = isinstance(data, Path) and data.stat().st_size > _AT_ONCE
-        if (
-            large and not replace and self.head(key) is not None
-        ):  # an upload in parts cannot be made conditional
+        # An upload in parts cannot be made conditional.
+        if large and not replace and self.head(key) is not None:
             raise existing(self._url(key))
         mode: Literal["create", "overwrite"] = "overwrite" if large or replace else "create"
         with self._explained(key, OutputError):
@@ -263,9 +260,8 @@ _SECRET = re.compile(r"(?i)secret|key|token|password|credential|sas|^header\.|pr
 _MD5 = re.compile(r"[0-9a-f]{32}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f]")
-_WHOLE_FILE = re.compile(
-    r"(?i)certificate|service_account|credentials"
-)  # options that may hold a file's text
+# Options that may hold a file's text.
+_WHOLE_FILE = re.compile(r"(?i)certificate|service_account|credentials")
 
 
 def _hushed(text: str, storage: Mapping[str, str]) -> str:
@@ -279,11 +275,6 @@ def _hushed(text: str, storage: Mapping[str, str]) -> str:
 def _environment() -> list[tuple[str, str]]:
     """The variables that obstore reads."""
     return sorted(each for each in os.environ.items() if each[0].startswith(_ENVIRONMENT))
-
-
-def _is_strong(etag: str) -> bool:
-    """Whether the store supplied the etag, and it changes with each byte."""
-    return not etag.startswith((_MADE_UP, "W/"))
 
 
 def _plain(etag: str | None) -> str | None:
@@ -348,10 +339,8 @@ def _refuse_unsendable(store: str, *options: tuple[tuple[str, str], ...]) -> Non
         elif _UNSENDABLE.search(value) and not _WHOLE_FILE.search(key):
             what, hint = f"the value of {key} has a line break or a control character", "remove it"
         elif name != key and not value.isascii():
-            what, hint = (
-                f"the value of {key} has characters that are not ASCII",
-                "encode it as the server expects",
-            )
+            what = f"the value of {key} has characters that are not ASCII"
+            hint = "encode it as the server expects"
         else:
             continue
         raise SourceError(what, path=store, hint=hint, code="remote")
@@ -371,15 +360,9 @@ def without_tls(storage: Storage, environment: Mapping[str, str] = os.environ) -
 def _retries(patient: bool) -> dict[str, Any]:
     from datetime import timedelta
 
-    def seconds(count: float) -> timedelta:
-        return timedelta(seconds=count)
-
-    backoff = {"init_backoff": seconds(0.2), "max_backoff": seconds(10 if patient else 2), "base": 2}
-    return {
-        "max_retries": 8 if patient else 3,
-        "retry_timeout": seconds(90 if patient else 10),
-        "backoff": backoff,
-    }
+    retries, timeout, longest = (8, 90, 10) if patient else (3, 10, 2)
+    pauses = {"init_backoff": timedelta(seconds=0.2), "max_backoff": timedelta(seconds=longest), "base": 2}
+    return {"max_retries": retries, "retry_timeout": timedelta(seconds=timeout), "backoff": pauses}
 
 
 #: obstore's words before the status code, if the server answered.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pyarrow as pa
+
 from tbq.arguments import bad
 from tbq.columns.codes import names_in
 from tbq.columns.rows import having
@@ -12,7 +15,6 @@ from tbq.select import Selection
 from tbq.select import steps as step_range
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.compute as pc
     from numpy.typing import ArrayLike
 
@@ -29,7 +31,6 @@ def filtered(
     origin: str | None,
 ) -> pa.Table:
     """The rows that pass `where` and that tag, run and steps select."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     if where is not None:
@@ -51,8 +52,6 @@ def filtered(
 
 
 def _having(table: pa.Table, where: pc.Expression) -> pa.Table:
-    import pyarrow as pa
-
     try:
         return table.filter(where)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as wrong:
@@ -62,9 +61,6 @@ def _having(table: pa.Table, where: pc.Expression) -> pa.Table:
 
 
 def _mask(where: ArrayLike, rows: int) -> pa.Array:
-    import numpy as np
-    import pyarrow as pa
-
     mask = np.asarray(where)
     if not rows and mask.shape == (0,):
         mask = mask.astype(bool)  # what an empty list holds is not known

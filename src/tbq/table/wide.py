@@ -88,9 +88,8 @@ def _place(rows: GroupedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.in
     lengths = np.diff(np.append(firsts, len(rows.run)))
     lowest = np.minimum.reduceat(rows.step, firsts)
     highest = np.maximum.reduceat(rows.step, firsts)
-    spans = highest.astype(np.uint64) - lowest.astype(
-        np.uint64
-    )  # the difference is right even if the cast wraps
+    # The difference is right even if the cast wraps.
+    spans = highest.astype(np.uint64) - lowest.astype(np.uint64)
     if float(spans.max()) < 2**62 and len(rows.run):
         offsets = rows.step - np.repeat(lowest, lengths)
         stride = 1

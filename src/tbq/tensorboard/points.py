@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 if TYPE_CHECKING:
     from tbq.live.listing import Points
 
@@ -26,8 +28,6 @@ def points_json(points: Points, form: Form) -> bytes:
     >>> points_json(points, "list"), points_json(points, "object")
     (b'[[1.5,7,"NaN"]]', b'[{"wallTime":1.5,"step":7,"value":"NaN"}]')
     """
-    import numpy as np
-
     from tbq._core import Cell, TextColumn, TextRows
 
     before, after = _FORMS[form]

@@ -6,6 +6,8 @@ import io
 import wave
 from typing import Any
 
+import numpy as np
+
 from tbq.arguments import described
 from tbq.errors import warn
 from tbq.write import wire
@@ -31,8 +33,6 @@ def encode(value: Any, sample_rate: Any, argument: str = "snd_tensor") -> bytes:
 
 def _samples(value: Any, argument: str) -> Any:
     """[frames, channels] of int16."""
-    import numpy as np
-
     array = real(as_array(value, argument), argument)
     if array.size == 0:
         raise bad(argument, f"got shape {array.shape}, which has no samples")

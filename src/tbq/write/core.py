@@ -35,6 +35,9 @@ class Core:
     _on_error: str
     log_dir: str
 
+    def _sub_writer(self, name: str) -> Any:
+        raise NotImplementedError
+
     @property
     def _sink(self) -> EventBuffer | Pending:
         """The target of events: the native buffer, or the queue if earlier events wait for a device."""

@@ -10,8 +10,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tbq.errors import OutputError, TbqWarning
 from tbq.export.target import is_empty, make_folder, output_folder
+from tbq.write import image, wire
 from tbq.write.writer import SummaryWriter
 
 _START = 1_767_607_200.0  # 2026-01-05 10:00 UTC: all times in the demo are fixed
@@ -143,10 +146,6 @@ def _hparams(writer: _Recorder, rate: float, seed: int) -> None:
 
 def _media(writer: _Recorder) -> None:
     """Log every kind that is not a scalar."""
-    import numpy as np
-
-    from tbq.write import image
-
     noise = random.Random(2)
     with writer.step(0, writer.at(0)):
         writer.add_custom_scalars({"losses": {"loss": ["Multiline", ["train/loss", "val/loss"]]}})
@@ -168,8 +167,6 @@ def _media(writer: _Recorder) -> None:
 
 def _picture(step: int) -> Any:
     """A colour wheel, rotated by `step` degrees: 32 × 32 × 3."""
-    import numpy as np
-
     y, x = np.mgrid[-1:1:32j, -1:1:32j]
     turn = (np.arctan2(y, x) + math.radians(step)) / (2 * math.pi)
     wheel = [(np.cos(2 * math.pi * (turn + third)) + 1) / 2 for third in (0, 1 / 3, 2 / 3)]
@@ -178,8 +175,6 @@ def _picture(step: int) -> Any:
 
 def _graph() -> bytes:
     """A GraphDef: a dense layer and its loss."""
-    from tbq.write import wire
-
     nodes = {
         "x": ("Placeholder", []),
         "dense/kernel": ("Const", []),
@@ -194,8 +189,6 @@ def _graph() -> bytes:
 
 def _cube() -> tuple[Any, Any, Any]:
     """The corners of a cube, a colour for each, and its twelve triangles."""
-    import numpy as np
-
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
     sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
     faces = [half for a, b, c, d in sides for half in ((a, b, c), (a, c, d))]

@@ -6,15 +6,16 @@ A captured value is copied, in the order of the stream, to memory that the host 
 from __future__ import annotations
 
 import sys
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tbq.write import jax_values, slots
 from tbq.write.arguments import as_number, bad
-from tbq.write.pending import Failed, Value
-from tbq.write.slots import DeviceCopy, Group, Part
+from tbq.write.pending import Derived, Failed, Value
+from tbq.write.slots import DeviceCopy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 # The devices whose values are captured, and `meta`, which has no values. Values on other devices are read at once.
 DEVICES = {"cuda", "mps", "xpu", "meta"}
@@ -176,16 +177,13 @@ def captured_together(values: Mapping[str, Any], argument: str) -> dict[str, Any
             continue
         try:
             refuse_capture(device, argument)
-            group = Group(transferred(sys.modules["torch"].stack(list(tensors.values())), kind, argument))
+            arrival = transferred(sys.modules["torch"].stack(list(tensors.values())), kind, argument)
         except RuntimeError as error:
-            group = Group(Failed(error))
+            arrival = Failed(error)
+        numbers = Derived(lambda numbers: numbers.tolist(), arrival)
         for index, tag in enumerate(tensors):
-            result[tag] = Part(group, _item(index))
+            result[tag] = Derived(itemgetter(index), numbers)
     return result
-
-
-def _item(index: int) -> Callable[[Any], Any]:
-    return lambda numbers: numbers[index].item()
 
 
 def plain(value: Any, argument: str) -> Any:

@@ -14,6 +14,8 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tbq.write import device
 from tbq.write.arguments import bad
 from tbq.write.cuda import fused_histogram
@@ -47,9 +49,7 @@ def captured(values: Any, argument: str) -> tuple[Value, int]:
         fused = _fused(tensor, fused_histogram.captured)
         value = device.transferred(row(tensor), "float64", argument) if fused is None else fused
         return value, tensor.numel()
-    except (
-        RuntimeError
-    ) as error:  # an earlier kernel failed, CUDA was used before a fork, or no memory is left
+    except RuntimeError as error:  # an earlier kernel failed, CUDA was used before a fork, no memory is left
         return Failed(error), tensor.numel()
 
 
@@ -173,8 +173,6 @@ def _has_norms(torch: Any) -> bool:
 @cache
 def _edges(place: str, name: str) -> Any:
     """The edges on a device, each rounded up to a number of the type."""
-    import numpy as np
-
     torch = sys.modules["torch"]
     wanted, dtype = edges(), getattr(torch, name)
     with torch.inference_mode(False):

@@ -7,6 +7,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tbq.arguments import described
 from tbq.errors import warn
 from tbq.export.target import make_folder, output
@@ -26,7 +28,8 @@ def write(
     if sprite is not None and (sprite.ndim != 4 or len(sprite) != len(matrix)):
         raise bad("label_img", f"got shape {sprite.shape}, want [{len(matrix)}, C, H, W]")
 
-    name = f"{step:05d}/{_encode(tag)}"
+    # The tag as a directory name, as torch encodes it.
+    name = f"{step:05d}/" + tag.replace("%", "%25").replace("/", "%2f").replace("\\", "%5c")
     directory = Path(log_dir, name)
     if directory.is_dir():
         warn(f"{directory}: replacing the existing embedding; pass another global_step or tag to keep it")
@@ -62,8 +65,6 @@ def _labels(metadata: Any, header: Any, count: int) -> list[str]:
 
 def _sprite(pictures: Any) -> bytes:
     """A square image of all pictures."""
-    import numpy as np
-
     side = math.ceil(len(pictures) ** 0.5)
     arranged = image.grid(pictures, "label_img", columns=side).transpose(1, 2, 0)
     square = np.zeros((max(arranged.shape[:2]),) * 2 + (3,), dtype=arranged.dtype)
@@ -82,11 +83,6 @@ def _add_to_config(path: Path, fields: str) -> None:
 def _replace(path: Path, data: bytes) -> None:
     with output(path, force=True) as stream:
         stream.write(data)
-
-
-def _encode(tag: str) -> str:
-    """The tag as a directory name, as torch encodes it."""
-    return tag.replace("%", "%25").replace("/", "%2f").replace("\\", "%5c")
 
 
 def _quoted(text: str) -> str:

@@ -47,11 +47,9 @@ def _unhandled() -> str:
 
 
 def _described(error: BaseException | None) -> str:
-    if (
-        error is None
-        or isinstance(error, GeneratorExit)
-        or (isinstance(error, SystemExit) and not error.code)
-    ):
+    if error is None or isinstance(error, GeneratorExit):
+        return ""
+    if isinstance(error, SystemExit) and not error.code:
         return ""
     try:
         text = str(error)
@@ -257,14 +255,10 @@ class EventFile:
         """In the child: leave file and records to the parent; the child logs to a new file."""
         self.is_copy = True
         self._forked = time.time()
-        if self._descriptor is not None:
-            with contextlib.suppress(OSError):
-                os.close(self._descriptor)
-        self._descriptor = None
+        self._abandon()
         self.path = None
         self._backlog = self._head = b""
         self._purge_step = None
-        self._torn = False
         self.failure = self.cause = None
         self.missed = self._dropped = 0
         self.buffer.forget()

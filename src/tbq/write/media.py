@@ -6,7 +6,7 @@ from typing import Any
 
 from tbq.arguments import described
 from tbq.write import wire
-from tbq.write.arguments import as_tag, bad
+from tbq.write.arguments import as_array, as_tag, bad
 from tbq.write.core import Core
 
 # SummaryMetadata of plugin text.
@@ -108,7 +108,6 @@ class Media(Core):
         >>> writer.add_video("rollout", np.random.rand(1, 10, 3, 32, 32), 100, fps=10)
         """
         from tbq.write import image
-        from tbq.write.arguments import as_array
 
         as_tag(tag)
         if not isinstance(dataformats, str) or sorted(dataformats.upper()) != sorted("NTCHW"):

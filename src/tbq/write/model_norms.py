@@ -6,7 +6,7 @@ import math
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tbq.write.pending import Value
+from tbq.write.pending import Derived, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,62 +14,30 @@ if TYPE_CHECKING:
     from tbq.write.model_tensors import Counted
 
 
-class Squares(Value):
+class Squares(NamedTuple):
     """The sum of the squares of a tensor. Once the counts have arrived, only this sum is kept."""
 
-    def __init__(self, counted: Counted) -> None:
-        self.kind = counted.target.kind
-        self.rank = counted.target.rank
-        self._value: Value | None = counted.value
-        self._number = 0.0
-
-    def ready(self) -> bool:
-        """Whether the tensor was counted."""
-        value = self._value
-        return value is None or value.ready()
-
-    def result(self) -> float:
-        """The number; several norms may ask for it."""
-        if self._value is not None:
-            self._number = self._value.result().squares
-            self._value = None
-        return self._number
-
-    def probe(self) -> None:
-        """Probe the counts."""
-        if self._value is not None:
-            self._value.probe()
+    kind: str
+    rank: int | None
+    value: Value
 
 
-class TotalNorm(Value):
-    """The norm of several tensors together."""
-
-    def __init__(self, squares: list[Squares]) -> None:
-        self._squares = squares
-
-    def ready(self) -> bool:
-        """Whether all tensors were counted."""
-        return all(part.ready() for part in self._squares)
-
-    def result(self) -> float:
-        """The number."""
-        return math.sqrt(sum(part.result() for part in self._squares))
-
-    def probe(self) -> None:
-        """Probe the counts."""
-        for part in self._squares:
-            part.probe()
+def squares_of(counted: Counted) -> Squares:
+    """The sum of the squares of a counted tensor."""
+    value = Derived(lambda tally: tally.squares, counted.value)
+    return Squares(counted.target.kind, counted.target.rank, value)
 
 
-def total_norms(squares: list[Squares]) -> dict[str, TotalNorm]:
+def total_norms(squares: list[Squares]) -> dict[str, Derived]:
     """The norms of all parameters, and of all gradients, by tag."""
-    norms: dict[str, TotalNorm] = {}
+    norms: dict[str, Derived] = {}
     for kind in ("parameters", "gradients"):
         same = [part for part in squares if part.kind == kind]
         ranks = {part.rank for part in same}
         if same and len(ranks) == 1:
-            rank = same[0].rank
-            norms[f"{kind}/norm" + ("" if rank is None else f"/rank_{rank}")] = TotalNorm(same)
+            (rank,) = ranks
+            tag = f"{kind}/norm" + ("" if rank is None else f"/rank_{rank}")
+            norms[tag] = Derived(lambda *sums: math.sqrt(sum(sums)), *(part.value for part in same))
     return norms
 
 

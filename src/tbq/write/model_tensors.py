@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.write import device, device_histogram
 from tbq.write.cuda import fused_histogram
-from tbq.write.pending import Failed, Value
-from tbq.write.slots import Group, Part
+from tbq.write.pending import Derived, Failed, Value
 from tbq.write.tally import Tally, tally
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ class _Arrivals:
 
     def __init__(self) -> None:
         self._vectors: list[Any] = []
-        self._group = Group(Value())
+        self._joined = Derived(lambda numbers: numbers)  # gets its source by `send`
         self._length = 0
 
     def add(self, vectors: Any, count: int) -> list[Value]:
@@ -151,16 +150,16 @@ class _Arrivals:
         start, width = self._length, len(flat) // count
         self._vectors.append(flat)
         self._length += len(flat)
-        return [Part(self._group, _taker(start + i * width, width)) for i in range(count)]
+        return [Derived(_taker(start + i * width, width), self._joined) for i in range(count)]
 
     def send(self) -> None:
         """Start the transfer."""
         if self._vectors:
             try:
                 joined = sys.modules["torch"].cat(self._vectors)
-                self._group.value = device.transferred(joined, "float64", "model")
+                self._joined.sources = (device.transferred(joined, "float64", "model"),)
             except RuntimeError as error:  # a kernel that failed
-                self._group.value = Failed(error)
+                self._joined.sources = (Failed(error),)
             self._vectors.clear()
 
 
@@ -168,29 +167,7 @@ def _taker(start: int, width: int) -> Callable[[Any], Tally]:
     return lambda numbers: tally(numbers[start : start + width])
 
 
-class TensorStatistic(Value):
-    """One statistic of one counted tensor."""
-
-    __slots__ = ("_counted", "_name")
-
-    def __init__(self, counted: Counted, name: str) -> None:
-        self._counted = counted
-        self._name = name
-
-    def ready(self) -> bool:
-        """Whether the tensor was counted."""
-        return self._counted.value.ready()
-
-    def result(self) -> float:
-        """The number."""
-        return statistic(self._name, self._counted.value.result(), self._counted.numbers)
-
-    def probe(self) -> None:
-        """Probe the counts."""
-        self._counted.value.probe()
-
-
-def statistic(name: str, known: Tally, numbers: int) -> float:
+def statistic(name: str, numbers: int, known: Tally) -> float:
     """A statistic of a tensor with this many numbers."""
     if name == "norm":
         return math.sqrt(known.squares)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq import _core
 
@@ -57,13 +57,42 @@ class Failed(Value):
         raise self._why
 
 
-class Lost:
+class Derived(Value):
+    """A value computed from others when they have arrived. From then on, only the result is kept.
+
+    Several events may share it, also of several threads, as the lines of `add_scalars` do.
+    """
+
+    def __init__(self, compute: Callable[..., Any], *sources: Value) -> None:
+        self.sources = sources
+        self._compute = compute
+        self._result: Any = None
+        self._lock = threading.RLock()
+
+    def ready(self) -> bool:
+        """Whether all sources have arrived."""
+        return all(source.ready() for source in self.sources)
+
+    def result(self) -> Any:
+        """The result; events may ask for it again."""
+        with self._lock:
+            if self.sources:
+                self._result = self._compute(*(source.result() for source in self.sources))
+                self.sources = ()
+            return self._result
+
+    def probe(self) -> None:
+        """Probe the sources."""
+        for source in self.sources:
+            source.probe()
+
+
+class Lost(NamedTuple):
     """A value that did not arrive, and why."""
 
-    def __init__(self, tag: str, step: int | None, why: BaseException) -> None:
-        self.tag = tag
-        self.step = step
-        self.why = why
+    tag: str
+    step: int | None
+    why: BaseException
 
     def __str__(self) -> str:
         at = "" if self.step is None else f" at step {self.step}"
@@ -311,25 +340,20 @@ class Pending:
 
     def value(self, tag: str, field: int, payload: bytes, metadata: bytes, step: Any, wall_time: Any) -> int:
         """`EventBuffer.value`."""
-        with self._lock:
-            if not self.events:
-                return self.buffer.value(tag, field, payload, metadata, step, wall_time)
-            arguments = (tag, field, payload, metadata, step, _now(wall_time))
-            return self.add(QueuedEvent(self.buffer.value, arguments, len(payload)))
+        arguments = (tag, field, payload, metadata, step, _now(wall_time))
+        return self._add_encoded(self.buffer.value, arguments, len(payload))
 
     def summary(self, summary: bytes, step: Any, wall_time: Any) -> int:
         """`EventBuffer.summary`."""
-        with self._lock:
-            if not self.events:
-                return self.buffer.summary(summary, step, wall_time)
-            return self.add(QueuedEvent(self.buffer.summary, (summary, step, _now(wall_time)), len(summary)))
+        return self._add_encoded(self.buffer.summary, (summary, step, _now(wall_time)), len(summary))
 
     def fields(self, fields: bytes, step: Any, wall_time: Any) -> int:
         """`EventBuffer.fields`."""
+        return self._add_encoded(self.buffer.fields, (fields, step, _now(wall_time)), len(fields))
+
+    def _add_encoded(self, append: Callable[..., int], arguments: tuple[Any, ...], size: int) -> int:
         with self._lock:
-            if not self.events:
-                return self.buffer.fields(fields, step, wall_time)
-            return self.add(QueuedEvent(self.buffer.fields, (fields, step, _now(wall_time)), len(fields)))
+            return self.add(QueuedEvent(append, arguments, size)) if self.events else append(*arguments)
 
 
 def _now(wall_time: float | None) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import described
 from tbq.errors import UsageError
-from tbq.write import device, jax_values, wire
+from tbq.write import device, histogram, jax_values, tally, wire
 from tbq.write.arguments import as_number, as_tag, bad
 from tbq.write.core import Core
 from tbq.write.pending import EncodedEvent, Value
@@ -22,9 +22,6 @@ class Plugins(Core):
 
     _hparams_in_run = True  # whether the first hyperparameters go to the run itself
     _hparam_calls = 0
-
-    def _sub_writer(self, name: str) -> Any:
-        raise NotImplementedError
 
     def add_histogram(
         self,
@@ -41,8 +38,6 @@ class Plugins(Core):
 
         >>> writer.add_histogram("weights", np.random.randn(1000), 0)
         """
-        from tbq.write import histogram
-
         device.step_aside()
         as_tag(tag)
         if isinstance(bins, str) and bins == "tensorflow":
@@ -66,8 +61,6 @@ class Plugins(Core):
         count: Callable[[Any, str], tuple[Value, int]],
     ) -> None:
         """Add a histogram that is counted on the values' device."""
-        from tbq.write import histogram, tally
-
         histogram.check_max_bins(max_bins)
         step, wall_time = self._stamp(step, wall_time)
         wall_time = time.time() if wall_time is None else wall_time
@@ -78,7 +71,7 @@ class Plugins(Core):
             raise
 
         def encode(results: Any) -> bytes:
-            return tally.encode(results, number, max_bins, "values")
+            return tally.encode(tally.tally(results), number, max_bins, "values")
 
         arguments = (tag, wire.HISTO, b"", step, wall_time)
         self._attend(self._file.pending.add(EncodedEvent(self._file.buffer.value, value, encode, arguments)))
@@ -101,8 +94,6 @@ class Plugins(Core):
         >>> counts, edges = np.histogram([1.0, 2.0, 2.0, 4.0], bins=3)
         >>> writer.add_histogram_raw("grades", 1, 4, 4, 9, 25, edges[1:], counts, 100)
         """
-        from tbq.write import histogram
-
         as_tag(tag)
         payload = histogram.encode_raw(min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
         self._add(tag, wire.HISTO, payload, b"", global_step, walltime)
@@ -210,8 +201,7 @@ class Plugins(Core):
         """
         from tbq.write import graph
 
-        fields = graph.encode_onnx(prototxt)
-        self._attend(self._sink.fields(fields, *self._stamp(None, None)))
+        self._attend(self._sink.fields(graph.encode_onnx(prototxt), *self._stamp(None, None)))
 
     def add_embedding(
         self,

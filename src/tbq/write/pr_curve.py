@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tbq.arguments import described
 from tbq.write import wire
 from tbq.write.arguments import as_array, bad, real
 
 if TYPE_CHECKING:
-    import numpy as np
-
     Array = np.ndarray[Any, Any]
 
 _MOST = 127  # the limit of torch and tensorboardX
@@ -19,8 +19,6 @@ _TINY = 1e-7
 
 def curve(labels: Any, predictions: Any, num_thresholds: int, weights: Any) -> tuple[bytes, bytes]:
     """TensorProto and SummaryMetadata of labels (0 or 1) and predictions in [0, 1]."""
-    import numpy as np
-
     truth = real(as_array(labels, "labels"), "labels").astype(np.float64).reshape(-1)
     guess = real(as_array(predictions, "predictions"), "predictions").reshape(-1)
     if truth.shape != guess.shape:
@@ -52,8 +50,6 @@ def curve(labels: Any, predictions: Any, num_thresholds: int, weights: Any) -> t
 
 def raw(counts: dict[str, Any], num_thresholds: int) -> tuple[bytes, bytes]:
     """TensorProto and SummaryMetadata of known counts, precision and recall, by argument name."""
-    import numpy as np
-
     rows = [real(as_array(row, name), name).reshape(-1) for name, row in counts.items()]
     for name, row in zip(counts, rows, strict=True):
         if len(row) != len(rows[0]):

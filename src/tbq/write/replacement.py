@@ -19,9 +19,8 @@ class Replacement(SummaryWriter):
     """
 
     _hparams_in_run = False  # the program's runs keep the names that torch and tensorboardX give them
-    _reports_unclosed = (
-        False  # the program cannot be changed, and the classes of torch and tensorboardX do not report it
-    )
+    # The program cannot be changed, and the classes of torch and tensorboardX do not report it.
+    _reports_unclosed = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """The arguments of tensorboardX's class, whose seventh is `write_to_disk`; None stands for a default."""

@@ -40,9 +40,6 @@ class Scalars(Core):
     _scalar: Callable[..., int]
     _lines: dict[str, Any]
 
-    def _sub_writer(self, name: str) -> Any:
-        raise NotImplementedError
-
     def add_scalar(
         self,
         tag: str,

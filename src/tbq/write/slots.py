@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tbq.write.pending import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Devices that write to page-locked memory themselves. For other devices, the flusher reads a copy on the device.
 MAPPED = {"cuda"}
@@ -23,9 +19,8 @@ MAPPED = {"cuda"}
 _MARK = 0x7FF4_7462_7100_1715
 _SHORT_MARK = 0x7FA0_7462  # the same for float32
 _SLOTS = 256
-_WORDS = (
-    1 << 15
-)  # page-locked memory is slow to allocate, so slots are made in batches of up to this many words
+# Page-locked memory is slow to allocate, so slots are made in batches of up to this many words.
+_WORDS = 1 << 15
 _KEPT = 4  # large slots to keep for reuse, per size
 
 
@@ -108,45 +103,6 @@ class ArraySlot(Slot):
         return numbers
 
 
-class Group:
-    """Values that arrive together; each `Part` is one event's share of them."""
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
-        self._numbers: Any = None
-        self._lock = threading.RLock()  # the lines of `add_scalars` are written by several threads
-
-    def numbers(self) -> Any:
-        """All numbers."""
-        with self._lock:
-            if self._numbers is None:
-                self._numbers = self.value.result()
-            return self._numbers
-
-
-class Part(Value):
-    """One event's share of a `Group`."""
-
-    def __init__(self, group: Group, take: Callable[[Any], Any]) -> None:
-        self._group = group
-        self._take = take
-        self._result: Any = None
-
-    def ready(self) -> bool:
-        """Whether the group has arrived."""
-        return self._group._numbers is not None or self._group.value.ready()
-
-    def result(self) -> Any:
-        """The part; several events may ask for it."""
-        if self._result is None:
-            self._result = self._take(self._group.numbers())
-        return self._result
-
-    def probe(self) -> None:
-        """Probe the group's value."""
-        self._group.value.probe()
-
-
 class DeviceCopy(Value):
     """A copy on a device that cannot write to the host's memory; `result` waits, but on the flusher's thread."""
 
@@ -164,12 +120,8 @@ class DeviceCopy(Value):
 _free: dict[tuple[Any, str, int], deque[Slot]] = {}
 
 
-def _forget() -> None:
-    _free.clear()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_free.clear)
 
 
 def slot(device: Any, dtype: str, count: int) -> Slot:

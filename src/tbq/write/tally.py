@@ -83,12 +83,7 @@ def tally(results: Array) -> Tally:
     return Tally(joined, low, high, total, squares, zeros, nonfinite)
 
 
-def encode(results: Array, count: int, max_bins: int | None, argument: str) -> bytes:
-    """A HistogramProto of a vector from a device."""
-    return encode_tally(tally(results), count, max_bins, argument)
-
-
-def encode_tally(known: Tally, count: int, max_bins: int | None, argument: str) -> bytes:
+def encode(known: Tally, count: int, max_bins: int | None, argument: str) -> bytes:
     """A HistogramProto of a tally."""
     moments = (known.low, known.high, count, known.total, known.squares)
     return histogram.finished(known.counts, histogram.default_edges(), moments, max_bins, argument)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tbq import _core
 from tbq.write import wire
 from tbq.write.arguments import as_elements, bad
@@ -35,8 +37,6 @@ _PACKED = {
 
 def encode(value: Any, argument: str = "tensor") -> bytes:
     """A TensorProto."""
-    import numpy as np
-
     array, name = as_elements(value, argument)
     if name not in _PACKED:
         raise bad(argument, f"got dtype {name}, want one of {', '.join(_PACKED)}")

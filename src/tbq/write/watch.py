@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.arguments import described
@@ -12,8 +13,8 @@ from tbq.errors import DependencyError, warn
 from tbq.write import device, wire
 from tbq.write.arguments import as_step, bad
 from tbq.write.core import Core
-from tbq.write.model_norms import Round, Rounds, Squares, living, total_norms
-from tbq.write.pending import EncodedEvent, ScalarsEvent
+from tbq.write.model_norms import Round, Rounds, Squares, living, squares_of, total_norms
+from tbq.write.pending import Derived, EncodedEvent, ScalarsEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -125,16 +126,16 @@ class Models(Core):
         others: list[Squares] | None,
     ) -> list[Squares]:
         """Add one event with all statistics, and one per histogram. Total norms include `others`; None: none."""
-        from tbq.write import model_tensors
-        from tbq.write.tally import encode_tally
+        from tbq.write import model_tensors, tally
 
         wall_time = time.time() if wall_time is None else wall_time
         counted = model_tensors.counted(iter(wanted))
         numbers: dict[str, Any] = {}
         for tensor in counted:
             for name in statistics:
-                numbers[f"{tensor.target.tag}/{name}"] = model_tensors.TensorStatistic(tensor, name)
-        squares = [Squares(tensor) for tensor in counted] if "norm" in statistics else []
+                compute = partial(model_tensors.statistic, name, tensor.numbers)
+                numbers[f"{tensor.target.tag}/{name}"] = Derived(compute, tensor.value)
+        squares = [squares_of(tensor) for tensor in counted] if "norm" in statistics else []
         if others is not None:
             numbers = {**total_norms([*others, *squares]), **numbers}
         self._add_values(numbers, step, wall_time)
@@ -142,7 +143,7 @@ class Models(Core):
         for tensor in counted if histograms else ():
 
             def encode(known: Tally, count: int = tensor.numbers, tag: str = tensor.target.tag) -> bytes:
-                return encode_tally(known, count, None, tag)
+                return tally.encode(known, count, None, tag)
 
             arguments = (tensor.target.tag, wire.HISTO, b"", step, wall_time)
             self._attend(pending.add(EncodedEvent(buffer.value, tensor.value, encode, arguments)))
@@ -221,9 +222,10 @@ class Watch:
         count = progress.count
         progress.count += 1
         step = None if self.clock is None else self.clock()
-        cuda = getattr(sys.modules["torch"], "cuda", None)
-        due = (count if step is None else step) % self._every == 0
-        if not due or (cuda is not None and _is_capturing(cuda)):
+        if (count if step is None else step) % self._every:
+            return
+        cuda = sys.modules["torch"].cuda
+        if cuda.is_available() and cuda.is_current_stream_capturing():  # nothing has run yet
             return
         # Other optimizers may follow. In the first step they are unknown, so wait until all parameters are logged.
         expected = {id(parameter) for parameter in model.parameters() if parameter.requires_grad}
@@ -366,11 +368,6 @@ def _enclosing(frame: Any) -> list[Any]:
 def _owned(optimizer: Any) -> set[int]:
     """The parameters of an optimizer, by id."""
     return {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-
-
-def _is_capturing(cuda: Any) -> bool:
-    """Whether the step is being captured in a CUDA graph, so that nothing has run yet."""
-    return bool(cuda.is_available() and cuda.is_current_stream_capturing())
 
 
 def _check_model(model: Any) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from tbq.arguments import choice, described
 from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
 from tbq.text import counted
-from tbq.write import existing, options
+from tbq.write import existing, histogram, options
 from tbq.write.arguments import as_step, bad
 from tbq.write.file import EventFile, failure_of_caller, logger
 from tbq.write.flusher import live
@@ -176,8 +176,6 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         >>> len(writer.default_bins)
         1549
         """
-        from tbq.write import histogram
-
         edges: list[float] = histogram.default_edges().tolist()
         return edges
 
@@ -193,16 +191,19 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         """A writer of the run `name` below this one, with the same settings."""
         if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name:
             raise bad("run_name", f"got {described(name)}, want the name of a run below {self.log_dir}")
-        return SummaryWriter(
-            Path(self.log_dir, name),
-            max_queue=self.max_queue,
-            flush_secs=self.flush_secs,
-            filename_suffix=self.filename_suffix,
-            on_error=self._on_error,  # type: ignore[arg-type]
-            max_wait=self.max_wait,
-            exact=self._exact,
-            write_to_disk=self._write_to_disk,
-        )
+        return SummaryWriter(Path(self.log_dir, name), **self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        """The arguments of another writer like this one."""
+        return {
+            "max_queue": self.max_queue,
+            "flush_secs": self.flush_secs,
+            "filename_suffix": self.filename_suffix,
+            "on_error": self._on_error,
+            "max_wait": self.max_wait,
+            "exact": self._exact,
+            "write_to_disk": self._write_to_disk,
+        }
 
     def flush(self) -> None:
         """Wait until everything logged so far is in the file.
@@ -290,18 +291,8 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy in another process is a writer of the same run with its own file."""
-        settings = {
-            "log_dir": self.log_dir,
-            "max_queue": self.max_queue,
-            "flush_secs": self.flush_secs,
-            "filename_suffix": self.filename_suffix,
-            "on_error": self._on_error,
-            "max_wait": self.max_wait,
-            "exact": self._exact,
-            "write_to_disk": self._write_to_disk,
-        }
         watched = [watch.ranked for watch in self._watches if watch.model() is not None]
-        return _reopened, (type(self), settings, watched)
+        return _reopened, (type(self), {"log_dir": self.log_dir, **self._settings()}, watched)
 
 
 def _reopened(kind: type[SummaryWriter], settings: dict[str, Any], watched: list[bool]) -> SummaryWriter:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field, make_dataclass
 from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 
 @functools.cache
@@ -15,7 +17,8 @@ def provider() -> Any:
     try:
         from tensorboard.data import provider as theirs
     except ImportError:
-        return SimpleNamespace(**{each.__name__: each for each in _OURS})
+        ours = {name: make_dataclass(name, fields, frozen=True) for name, fields in _FIELDS.items()}
+        return SimpleNamespace(**ours, RunTagFilter=RunTagFilter, TensorDatum=TensorDatum)
     return theirs
 
 
@@ -45,60 +48,27 @@ def errors() -> Any:
     return SimpleNamespace(NotFoundError=NotFoundError, InvalidArgumentError=InvalidArgumentError)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExperimentMetadata:
-    """The origin of the data."""
-
-    data_location: str = ""
-    experiment_name: str = ""
-    experiment_description: str = ""
-    creation_time: float = 0
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run: `start_time` is the wall time of its first event, None if it has none."""
-
-    run_id: str
-    run_name: str
-    start_time: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TensorTimeSeries:
-    """The metadata of a series of tensors."""
-
-    max_step: int
-    max_wall_time: float
-    plugin_content: bytes
-    description: str
-    display_name: str
+# The fields of the replacements, with their defaults.
+_SERIES = ("max_step", "max_wall_time", "plugin_content", "description", "display_name")
+_FIELDS: dict[str, tuple[Any, ...]] = {
+    "ExperimentMetadata": tuple(
+        (name, Any, field(default=default))
+        for name, default in {
+            "data_location": "", "experiment_name": "", "experiment_description": "", "creation_time": 0,
+        }.items()
+    ),
+    "Run": ("run_id", "run_name", "start_time"),
+    "TensorTimeSeries": _SERIES,
+    "ScalarTimeSeries": (*_SERIES, ("last_value", Any, field(default=None))),
+    "BlobSequenceTimeSeries": (*_SERIES, "max_length"),
+    "ScalarDatum": ("step", "wall_time", "value"),
+    "BlobReference": ("blob_key", ("url", Any, field(default=None))),
+    "BlobSequenceDatum": ("step", "wall_time", "values"),
+    "ListHyperparametersResult": ("hyperparameters", "session_groups"),
+}  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScalarTimeSeries(TensorTimeSeries):
-    """The metadata of a series of scalars."""
-
-    last_value: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class BlobSequenceTimeSeries(TensorTimeSeries):
-    """The metadata of a series of blob sequences; `max_length` is the largest number of blobs at one step."""
-
-    max_length: int
-
-
-@dataclass(frozen=True, slots=True)
-class ScalarDatum:
-    """One point."""
-
-    step: int
-    wall_time: float
-    value: float
-
-
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class TensorDatum:
     """One tensor, as a NumPy array."""
 
@@ -109,40 +79,9 @@ class TensorDatum:
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
-        import numpy as np
-
-        if not isinstance(other, TensorDatum):
+        if not isinstance(other, TensorDatum) or (self.step, self.wall_time) != (other.step, other.wall_time):
             return False
-        return (
-            self.step == other.step
-            and self.wall_time == other.wall_time
-            and bool(np.array_equal(self.numpy, other.numpy))
-        )
-
-
-@dataclass(frozen=True)
-class BlobReference:
-    """A reference to a blob: `read_blob` takes the key."""
-
-    blob_key: str
-    url: str | None = None
-
-
-@dataclass(frozen=True)
-class BlobSequenceDatum:
-    """The blobs of one step."""
-
-    step: int
-    wall_time: float
-    values: tuple[BlobReference, ...]
-
-
-@dataclass(frozen=True)
-class ListHyperparametersResult:
-    """Empty: TensorBoard's page then reads the tensors of the plugin hparams."""
-
-    hyperparameters: Collection[Any]
-    session_groups: Collection[Any]
+        return bool(np.array_equal(self.numpy, other.numpy))
 
 
 class RunTagFilter:
@@ -167,9 +106,3 @@ def _names(name: str, value: Collection[str] | None) -> frozenset[str] | None:
         if not isinstance(item, str):
             raise TypeError(f"{want} item of type {type(item)!r}: {item!r}")
     return names
-
-
-_OURS = (
-    ExperimentMetadata, Run, ScalarTimeSeries, TensorTimeSeries, BlobSequenceTimeSeries, ScalarDatum, TensorDatum,
-    BlobReference, BlobSequenceDatum, ListHyperparametersResult, RunTagFilter,
-)  # fmt: skip

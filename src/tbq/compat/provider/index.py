@@ -21,7 +21,7 @@ _CONVERTED = {
 }
 
 # The data class of values without one in their metadata.
-_CLASSES = {
+DATA_CLASSES = {
     "scalars": SCALAR,
     "histograms": TENSOR, "text": TENSOR, "hparams": TENSOR, "pr_curves": TENSOR, "mesh": TENSOR,
     "custom_scalars": TENSOR,
@@ -69,25 +69,24 @@ def _precedes(a: IndexedSeries, b: IndexedSeries) -> bool:
 def _series(listed: Listed) -> IndexedSeries | None:
     tag = listed.tag
     # A scalar that began as a simple value stays one, whatever came later.
-    field = "simple_value" if listed.kind == "scalars" and _began_simple(listed) else listed.field
+    began_simple = listed.began_as == "simple_value" or not listed.has_metadata
+    field = "simple_value" if listed.kind == "scalars" and began_simple else listed.field
     if field in _CONVERTED:
         plugin, content = _CONVERTED[field]
         # TensorBoard adds metadata to each value that it converts, so the first value's metadata counts.
         blank = listed.began_as == field and not listed.began_with_metadata
         name, description = ("", "") if blank else (listed.display_name, listed.description)
-        return IndexedSeries(tag, tag, listed, plugin, content, name or tag, description, _CLASSES[plugin])
+        return IndexedSeries(
+            tag, tag, listed, plugin, content, name or tag, description, DATA_CLASSES[plugin]
+        )
     if listed.field == "graph_def":
         return IndexedSeries(RUN_GRAPH, tag, listed, "graphs", b"", "", "", BLOB_SEQUENCE)
     if listed.field == "run_metadata":
         return IndexedSeries(tag, tag, listed, "graph_tagged_run_metadata", b"", "", "", BLOB_SEQUENCE)
     if listed.field not in ("tensor", "none") or not listed.has_metadata:
         return None
-    data_class = listed.data_class or _CLASSES.get(listed.plugin, 0)
+    data_class = listed.data_class or DATA_CLASSES.get(listed.plugin, 0)
     if data_class != _KEPT_AS.get(listed.kind, data_class):  # not stored in a form that can be returned
         data_class = 0
     names = listed.display_name, listed.description
     return IndexedSeries(tag, tag, listed, listed.plugin, listed.content, *names, data_class)
-
-
-def _began_simple(listed: Listed) -> bool:
-    return listed.began_as == "simple_value" or not listed.has_metadata

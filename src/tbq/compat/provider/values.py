@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from tbq.compat.provider.index import IndexedSeries
 from tbq.kinds.tensors import array
 from tbq.live.listing import Points, RunValues
@@ -24,8 +26,6 @@ def thin(points: Points, most: int) -> Points:
     >>> thin(points, 3).values.tolist()
     [9.0, -9.0, 1.0]
     """
-    import numpy as np
-
     from tbq import _core
 
     count = len(points.steps)
@@ -64,8 +64,6 @@ def tensors(
     if series.listed.kind == "histograms":
         yield from _histograms(values.table(rows), "float32" if series.listed.field == "histo" else "float64")
         return
-    import numpy as np
-
     table = values.as_logged(rows)
     columns = [table[name] for name in ("step", "wall_time", "form", "dtype", "shape", "data")]
     for step, wall_time, form, dtype, shape, data in zip(*columns, strict=True):
@@ -77,8 +75,6 @@ def tensors(
 
 def _histograms(table: pa.Table, dtype: str) -> Iterator[tuple[int, float, NDArray[Any]]]:
     """Histograms as tensors of (left, right, count); TensorBoard converts those of the first version to float32."""
-    import numpy as np
-
     names = ("step", "wall_time", "left", "right", "count")
     for step, wall_time, *lists in zip(*(table[name] for name in names), strict=True):
         if lists[0].as_py() is None:

@@ -83,18 +83,12 @@ def wide_frame(parts: Sequence[FileRows], extra: set[str], first: str) -> Frame:
     if blocks[0].steps is not None:
         frame["step"] = np.concatenate([block.steps for block in blocks if block.steps is not None])
     # tbparse itself confuses a tag with its own column of the same name, or fails.
-    own = {
-        *frame,
-        *(extra & {DIR_NAME, FILE_NAME}),
-        *({WALL_TIME} if blocks[0].wall_times is not None else ()),
-    }
+    own = {*frame, *(extra & {DIR_NAME, FILE_NAME})}
+    if blocks[0].wall_times is not None:
+        own.add(WALL_TIME)
     for name in sorted({name for block in blocks for name in block.columns}):
-        frame[f"tag.{name}" if name in own else name] = _concatenated(
-            [
-                block.columns[name] if name in block.columns else np.full(block.length, np.nan)
-                for block in blocks
-            ]
-        )
+        cells = [block.columns.get(name, np.full(block.length, np.nan)) for block in blocks]
+        frame[f"tag.{name}" if name in own else name] = _concatenated(cells)
     if WALL_TIME in extra and blocks[0].wall_times is not None:
         frame[WALL_TIME] = _concatenated(
             [block.wall_times for block in blocks if block.wall_times is not None]
@@ -209,14 +203,12 @@ def _has_floats_only(part: FileRows) -> bool:
 def _joined(rows: Sequence[TagRows]) -> TagRows:
     if len(rows) == 1:
         return rows[0]
-    has_steps = rows[0].steps is not None
-    return TagRows(
-        np.concatenate([each.steps for each in rows if each.steps is not None]) if has_steps else None,
-        np.concatenate([each.wall_times for each in rows if each.wall_times is not None])
-        if has_steps
-        else None,
-        {name: _concatenated([each.columns[name] for each in rows]) for name in rows[0].columns},
-    )
+    columns = {name: _concatenated([each.columns[name] for each in rows]) for name in rows[0].columns}
+    steps = [each.steps for each in rows if each.steps is not None]
+    wall_times = [each.wall_times for each in rows if each.wall_times is not None]
+    if not steps:
+        return TagRows(None, None, columns)
+    return TagRows(np.concatenate(steps), np.concatenate(wall_times), columns)
 
 
 def _by_step(rows: TagRows) -> TagRows:

@@ -123,7 +123,7 @@ class Leaf:
         return TagRows(rows["step"], rows["wall_time"], {"value": values})
 
     def _values(self, kind: str, tag: str, extra: set[str]) -> TagRows:
-        events = list(_READ[kind](self.accumulator, tag))
+        events = list(READ[kind](self.accumulator, tag))
         first, more = COLUMNS[kind]
         names = (*first, *(name for name in more if name in extra))
         return TagRows(
@@ -181,7 +181,10 @@ _CELLS: dict[str, Callable[[Any, str], Any]] = {
     AUDIO: _audio,
     TEXT: _text,
 }
-_READ: dict[str, Callable[[EventAccumulator, str], Any]] = {
+#: The method of an accumulator that returns the events of a tag.
+READ: dict[str, Callable[[EventAccumulator, str], Any]] = {
+    SCALARS: EventAccumulator.Scalars,
+    TENSORS: EventAccumulator.Tensors,
     HISTOGRAMS: EventAccumulator.Histograms,
     IMAGES: EventAccumulator.Images,
     AUDIO: EventAccumulator.Audio,

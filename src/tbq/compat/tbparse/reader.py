@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from tbq.arguments import choice
@@ -19,7 +19,7 @@ from tbq.compat.event_accumulator import (
 )
 from tbq.compat.tbparse import values
 from tbq.compat.tbparse.frames import FileRows, long_frame, wide_frame
-from tbq.compat.tbparse.leaf import COLUMNS, HPARAMS, TEXT, Leaf
+from tbq.compat.tbparse.leaf import COLUMNS, HPARAMS, READ, TEXT, Leaf
 from tbq.compat.tbparse.libraries import to_pandas, to_polars
 from tbq.source.urls import refuse_remote
 
@@ -186,18 +186,12 @@ class SummaryReader:
             if tag is not None:
                 raise ValueError("tag shouldn't be set if event_type is None")
             return {kind: self.get_raw_events(kind, None, events) for kind in KINDS}
-        read: dict[str, Callable[[str], Any]] = {
-            SCALARS: lambda tag: list(events.Scalars(tag)),
-            TENSORS: lambda tag: list(events.Tensors(tag)),
-            HISTOGRAMS: lambda tag: list(events.Histograms(tag)),
-            IMAGES: lambda tag: list(events.Images(tag)),
-            AUDIO: lambda tag: list(events.Audio(tag)),
-            HPARAMS: lambda tag: events.PluginTagToContent(HPARAMS)[tag],
-            TEXT: lambda tag: list(events.Tensors(tag)),
-        }
-        if tag is not None:
-            return read[event_type](tag)
-        return {name: read[event_type](name) for name in self.get_raw_tags(event_type, events)}
+        if tag is None:
+            tags = self.get_raw_tags(event_type, events)
+            return {name: self.get_raw_events(event_type, name, events) for name in tags}
+        if event_type == HPARAMS:
+            return events.PluginTagToContent(HPARAMS)[tag]
+        return list(READ[event_type](events, tag))
 
     def _Leaf(self) -> Leaf:
         if self._leaf is None:

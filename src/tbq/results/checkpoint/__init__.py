@@ -13,6 +13,7 @@ from tbq.errors import SourceError, UsageError
 from tbq.limits import Limit, Size
 from tbq.results.checkpoint.parameter import Parameter, array_parameter
 from tbq.source import is_event_file
+from tbq.source.urls import refuse_remote
 from tbq.text import shell_word
 
 _LISTED = 10_000  # files of a directory to look at
@@ -44,12 +45,21 @@ def format_of(path: str) -> str:
 
 @contextmanager
 def parameters(model: Any, max_unpacked: Size | None = None) -> Iterator[list[Parameter]]:
-    """The parameters of a path, a Keras model, a torch module or a dict of arrays, open within the block."""
-    if isinstance(model, str | os.PathLike):
-        with ExitStack() as stack:
-            yield of_file(os.fspath(model), stack, Limit.of(max_unpacked))
-    else:
+    """The parameters of a path, a Keras model, a torch module or a dict of arrays, open within the block.
+
+    An error of the block that has no path gets that of the model.
+    """
+    if not isinstance(model, str | os.PathLike):
         yield _of_model(model)
+        return
+    path = os.fspath(model)
+    refuse_remote(path)
+    try:
+        with ExitStack() as stack:
+            yield of_file(path, stack, Limit.of(max_unpacked))
+    except SourceError as error:
+        error.path = error.path or path
+        raise
 
 
 def of_file(path: str, stack: ExitStack, limit: Limit) -> list[Parameter]:

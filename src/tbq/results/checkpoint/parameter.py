@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tbq.arrays import dtype_name, raw, widen
 from tbq.errors import SourceError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.generic]
@@ -93,7 +95,6 @@ class Parameter:
 
 def array_parameter(name: str, array: Any) -> Parameter:
     """A parameter from an array or tensor of any framework, converted when it is read."""
-    from tbq.arrays import dtype_name, raw, widen
     from tbq.results.dtypes import unreadable
 
     dtype = dtype_name(array)
@@ -112,8 +113,6 @@ def slabs(shape: Sequence[int], size: int) -> Iterator[tuple[slice | int, ...]]:
     >>> list(slabs((2, 3), 2))
     [(0, slice(0, 2, None)), (0, slice(2, 3, None)), (1, slice(0, 2, None)), (1, slice(2, 3, None))]
     """
-    import numpy as np
-
     if math.prod(shape) == 0:
         return
     if not shape:

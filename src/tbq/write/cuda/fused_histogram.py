@@ -16,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tbq.write import slots
 from tbq.write.cuda import nvrtc
 from tbq.write.tally import edges, edges_float32
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tbq.write.pending import Value
 
 logger = logging.getLogger("tbq.write")
@@ -201,8 +201,6 @@ def _words() -> int:
 @cache
 def source(threads: int = THREADS) -> str:
     """The source of the kernels, with the host's edges in it."""
-    import numpy as np
-
     limits = edges_float32()
     least, greatest = _groups()
     with np.errstate(invalid="ignore"):
@@ -226,8 +224,6 @@ def source(threads: int = THREADS) -> str:
 
 def _groups() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The least and the greatest float32 of each group: those that share their first bits in the order of numbers."""
-    import numpy as np
-
     rest = 32 - _GROUP_BITS
     first = np.arange(1 << _GROUP_BITS, dtype=np.uint32) << np.uint32(rest)
 
