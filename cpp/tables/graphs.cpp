@@ -3,7 +3,6 @@
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -79,24 +78,14 @@ class Graphs final : public Expander {
       good = walk_nodes(graph_def(format, bytes), [&](Bytes, std::string_view) { ++count; });
     }
     if (!good) report(value, "bad_graph", "the graph cannot be read");
-    if (good && format != kKerasModel) {
-      nodes_.append(count);
-    } else {
-      nodes_.append_null();
-    }
+    if (good && format != kKerasModel) nodes_.append(count);
     if (wants("data")) data_.append(as_text(bytes));
-  }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(format_.finish("format"));
-    batch.columns.push_back(nodes_.finish("nodes"));
-    batch.columns.push_back(data_.finish("data"));
   }
 
  private:
-  LabelBuilder format_{string_dictionary({"graph_def", "meta_graph_def", "keras_model"})};
-  FixedBuilder<int64_t> nodes_;
-  BytesBuilder data_{"Z"};
-  RepeatBudget budget_;
+  LabelColumn format_{*this, "format", string_dictionary({"graph_def", "meta_graph_def", "keras_model"})};
+  IntegerColumn nodes_{*this, "nodes"};
+  BytesColumn data_{*this, "data", "Z"};
 };
 
 class Nodes final : public Expander {
@@ -110,13 +99,6 @@ class Nodes final : public Expander {
              append_node(value, node, function);
            });
     if (!good) report(value, "bad_graph", "the graph cannot be read");
-  }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(name_.finish("name"));
-    batch.columns.push_back(op_.finish("op"));
-    batch.columns.push_back(device_.finish("device"));
-    batch.columns.push_back(inputs_.finish("inputs"));
-    batch.columns.push_back(function_.finish("function"));
   }
 
  private:
@@ -141,15 +123,17 @@ class Nodes final : public Expander {
     }
     add_keys(value);
     inputs_.close();
-    append_text(name_, utf8(value, name));
-    append_text(op_, utf8(value, op));
-    append_text_or_null(device_, utf8(value, device));
-    if (!append_repeated(function_, utf8(value, function), budget_)) report_repeated(value);
+    name_.append(utf8(value, name));
+    op_.append(utf8(value, op));
+    device_.append_or_null(utf8(value, device));
+    append_repeated(value, function_, function);
   }
 
-  TextBuilder name_, op_, device_, function_;
-  TextListBuilder inputs_;
-  RepeatBudget budget_;
+  TextColumn name_{*this, "name"};
+  TextColumn op_{*this, "op"};
+  TextColumn device_{*this, "device"};
+  Named<TextListBuilder> inputs_{*this, "inputs"};
+  TextColumn function_{*this, "function"};
 };
 
 }  // namespace

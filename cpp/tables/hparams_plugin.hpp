@@ -6,7 +6,6 @@
 #include "event/metadata.hpp"
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 
@@ -56,13 +55,6 @@ class HparamsBase : public Expander {
     walk(value, message.bytes, [&](const Field& field) {
       if (field.is(number, Wire::bytes)) each(field.bytes);
     });
-  }
-  void text(const Value& value, TextBuilder& column, std::string_view what) {
-    if (what.empty()) {
-      column.append_null();
-    } else {
-      append_text(column, utf8(value, what));
-    }
   }
 };
 

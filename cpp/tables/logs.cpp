@@ -1,7 +1,6 @@
 // The table `logs`: log messages, and where sessions started, stopped and saved.
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -32,19 +31,15 @@ class Logs final : public Expander {
     }
     level_.append(session ? 6 + static_cast<int32_t>(level < 4 ? level : 0)
                           : static_cast<int32_t>(level <= 50 ? level / 10 : 0));
-    append_text_or_null(message_, utf8(value, message));
-    append_text_or_null(checkpoint_, utf8(value, checkpoint));
-  }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(level_.finish("level"));
-    batch.columns.push_back(message_.finish("message"));
-    batch.columns.push_back(checkpoint_.finish("checkpoint_path"));
+    message_.append_or_null(utf8(value, message));
+    checkpoint_.append_or_null(utf8(value, checkpoint));
   }
 
  private:
-  LabelBuilder level_{string_dictionary({"unknown", "debugging", "info", "warn", "error", "fatal",
+  LabelColumn level_{*this, "level", string_dictionary({"unknown", "debugging", "info", "warn", "error", "fatal",
                                          "unspecified", "start", "stop", "checkpoint"})};
-  TextBuilder message_, checkpoint_;
+  TextColumn message_{*this, "message"};
+  TextColumn checkpoint_{*this, "checkpoint_path"};
 };
 
 }  // namespace
