@@ -4,23 +4,16 @@
 namespace tbq {
 
 const char* tensor_error_text(TensorError error) {
-  switch (error) {
-    case TensorError::none:
-      return "";
-    case TensorError::malformed:
-      return "the tensor's protobuf cannot be read";
-    case TensorError::dtype:
-      return "tensors of this dtype cannot be decoded";
-    case TensorError::shape:
-      return "the tensor's shape is unknown, negative or has more than 64 dimensions";
-    case TensorError::overflow:
-      return "the tensor's shape claims more elements than can be counted";
-    case TensorError::mismatch:
-      return "the tensor's data do not fit its shape";
-    case TensorError::too_large:
-      return "the tensor claims to repeat a few values into more than 16 MiB";
-  }
-  return "";
+  static constexpr const char* texts[] = {
+      "",
+      "the tensor's protobuf cannot be read",
+      "tensors of this dtype cannot be decoded",
+      "the tensor's shape is unknown, negative or has more than 64 dimensions",
+      "the tensor's shape claims more elements than can be counted",
+      "the tensor's data do not fit its shape",
+      "the tensor claims to repeat a few values into more than 16 MiB",
+  };
+  return texts[static_cast<size_t>(error)];
 }
 
 namespace {
