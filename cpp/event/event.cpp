@@ -29,10 +29,10 @@ bool each_item(Source& source, Range range, Take&& take) {
 // Later fields of a oneof win, as in protobuf.
 template <class Source>
 bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
-  constexpr ValueField kPayloads[] = {  // by field number
-      ValueField::none,  ValueField::none,  ValueField::simple_value, ValueField::old_histogram,
-      ValueField::image, ValueField::histo, ValueField::audio,        ValueField::none,
-      ValueField::tensor};
+  constexpr ValueField kPayloads[] = {// by field number
+                                      ValueField::none,          ValueField::none,  ValueField::simple_value,
+                                      ValueField::old_histogram, ValueField::image, ValueField::histo,
+                                      ValueField::audio,         ValueField::none,  ValueField::tensor};
   const bool valid = each_item(source, range, [&](const auto& item) {
     const ValueField field = item.number < std::size(kPayloads) ? kPayloads[item.number] : ValueField::none;
     if (item.is(schema::Value::simple_value, Wire::fixed32)) {
@@ -144,14 +144,19 @@ bool walk(Source& source, const ValuesPlace& from, bool all, EventRef& out) {
           break;
         case schema::Event::source_metadata:
           out.has_source_metadata = true;
-          ok = each_item(source, item.range, [&](const auto& inner) {
-                 if (inner.is(schema::SourceMetadata::writer, Wire::bytes)) out.writer = inner.range;
-               }) && ok;
+          ok = each_item(source, item.range,
+                         [&](const auto& inner) {
+                           if (inner.is(schema::SourceMetadata::writer, Wire::bytes))
+                             out.writer = inner.range;
+                         }) &&
+               ok;
           break;
         case schema::Event::end:
-          ok = each_item(source, item.range, [&](const auto& inner) {
-                 if (inner.is(schema::End::status, Wire::varint)) out.end = inner.value;
-               }) && ok;
+          ok = each_item(source, item.range,
+                         [&](const auto& inner) {
+                           if (inner.is(schema::End::status, Wire::varint)) out.end = inner.value;
+                         }) &&
+               ok;
           break;
         default:
           out.strange = true;

@@ -51,8 +51,8 @@ Kind kind_of(ValueField field, std::string_view plugin) {
   static constexpr std::array<Kind, kFieldCount> kinds = {
       Kind::others, Kind::scalars, Kind::others, Kind::images,       Kind::histograms, Kind::audio,
       Kind::others, Kind::graphs,  Kind::graphs, Kind::run_metadata, Kind::logs,       Kind::logs};
-  const bool by_plugin = field == ValueField::none ? !plugin.empty() && plugin != "scalars"
-                                                   : field == ValueField::tensor;
+  const bool by_plugin =
+      field == ValueField::none ? !plugin.empty() && plugin != "scalars" : field == ValueField::tensor;
   return by_plugin ? kind_of_plugin(plugin) : kinds[static_cast<size_t>(field)];
 }
 

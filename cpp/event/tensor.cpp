@@ -19,14 +19,10 @@ const char* tensor_error_text(TensorError error) {
 namespace {
 
 bool read_dim(Bytes bytes, int64_t& size) {
-  Cursor cursor(bytes);
-  Field field;
   size = 0;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) return false;
+  return each_field(bytes, [&](const Field& field) {
     if (field.is(schema::Dim::size, Wire::varint)) size = field.as_int64();
-  }
-  return true;
+  });
 }
 
 TensorError read_shape(Bytes bytes, TensorView& out) {
@@ -67,16 +63,14 @@ TensorView read_tensor(Bytes proto) {
   out.proto = proto;
   Bytes shape;
   uint64_t dtype = 0;
-  Cursor cursor(proto);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) {
-      out.error = TensorError::malformed;
-      return out;
-    }
+  const bool valid = each_field(proto, [&](const Field& field) {
     if (field.is(schema::Tensor::dtype, Wire::varint)) dtype = field.value;
     if (field.is(schema::Tensor::shape, Wire::bytes)) shape = field.bytes;
     if (field.is(schema::Tensor::content, Wire::bytes)) out.content = field.bytes;
+  });
+  if (!valid) {
+    out.error = TensorError::malformed;
+    return out;
   }
   out.dtype = dtype_of(dtype);
   out.error = read_shape(shape, out);
@@ -123,14 +117,12 @@ TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::ve
     if (!cursor.empty()) out.clear();
     return cursor.empty() ? TensorError::none : TensorError::mismatch;
   }
-  Cursor cursor(tensor.proto);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) {
-      out.clear();
-      return TensorError::malformed;
-    }
+  const bool valid = each_field(tensor.proto, [&](const Field& field) {
     if (field.is(schema::Tensor::string_val, Wire::bytes)) out.push_back(field.bytes);
+  });
+  if (!valid) {
+    out.clear();
+    return TensorError::malformed;
   }
   if (out.size() > tensor.count) {
     out.clear();

@@ -65,16 +65,14 @@ class Audio final : public Expander {
     int64_t channels = 0, frames = 0;
     Bytes encoded;
     std::string_view type;
-    Cursor cursor(value.payload);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) return refuse(value, "the audio's protobuf cannot be read");
+    const bool valid = each_field(value.payload, [&](const Field& field) {
       if (field.is(schema::Audio::sample_rate, Wire::fixed32)) rate = field.as_float();
       if (field.is(schema::Audio::channels, Wire::varint)) channels = field.as_int64();
       if (field.is(schema::Audio::frames, Wire::varint)) frames = field.as_int64();
       if (field.is(schema::Audio::encoded, Wire::bytes)) encoded = field.bytes;
       if (field.is(schema::Audio::content_type, Wire::bytes)) type = as_text(field.bytes);
-    }
+    });
+    if (!valid) return refuse(value, "the audio's protobuf cannot be read");
     push(value, 0, rate, channels, frames, type, nullptr, encoded);
   }
 

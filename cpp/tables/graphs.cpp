@@ -21,11 +21,9 @@ Bytes graph_def(int32_t format, Bytes bytes) {
   if (format == kKerasModel) return {};
   if (format == kGraphDef) return bytes;
   Bytes graph;
-  Cursor cursor(bytes);
-  Field field;
-  while (!cursor.empty() && cursor.field(field)) {
+  each_field(bytes, [&](const Field& field) {
     if (field.is(schema::MetaGraphDef::graph_def, Wire::bytes)) graph = field.bytes;
-  }
+  });
   return graph;
 }
 
@@ -33,33 +31,24 @@ Bytes graph_def(int32_t format, Bytes bytes) {
 // malformed.
 template <class Node>
 bool walk_nodes(Bytes graph, Node&& node) {
-  Cursor cursor(graph);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) return false;
-    if (field.is(schema::GraphDef::node, Wire::bytes)) node(field.bytes, std::string_view());
-    if (!field.is(schema::GraphDef::library, Wire::bytes)) continue;
-    Cursor library(field.bytes);
-    while (!library.empty()) {
-      if (!library.field(field)) return false;
-      if (!field.is(schema::FunctionLibrary::function, Wire::bytes)) continue;
-      const Bytes function = field.bytes;
+  bool valid = true;
+  // Calls each(bytes) for each such field of a message, until one is malformed.
+  const auto walk = [&](Bytes message, uint32_t number, auto&& each) {
+    valid = valid && each_field(message, [&](const Field& field) {
+              if (valid && field.is(number, Wire::bytes)) each(field.bytes);
+            });
+  };
+  walk(graph, schema::GraphDef::node, [&](Bytes bytes) { node(bytes, std::string_view()); });
+  walk(graph, schema::GraphDef::library, [&](Bytes library) {
+    walk(library, schema::FunctionLibrary::function, [&](Bytes function) {
       std::string_view name;
-      for (Cursor inner(function); !inner.empty();) {
-        if (!inner.field(field)) return false;
-        if (!field.is(schema::FunctionDef::signature, Wire::bytes)) continue;
-        for (Cursor signature(field.bytes); !signature.empty();) {
-          if (!signature.field(field)) return false;
-          if (field.is(schema::OpDef::name, Wire::bytes)) name = as_text(field.bytes);
-        }
-      }
-      for (Cursor inner(function); !inner.empty();) {
-        if (!inner.field(field)) return false;
-        if (field.is(schema::FunctionDef::node, Wire::bytes)) node(field.bytes, name);
-      }
-    }
-  }
-  return true;
+      walk(function, schema::FunctionDef::signature, [&](Bytes signature) {
+        walk(signature, schema::OpDef::name, [&](Bytes bytes) { name = as_text(bytes); });
+      });
+      walk(function, schema::FunctionDef::node, [&](Bytes bytes) { node(bytes, name); });
+    });
+  });
+  return valid;
 }
 
 class Graphs final : public Expander {
@@ -105,14 +94,8 @@ class Nodes final : public Expander {
   void append_node(const Value& value, Bytes node, std::string_view function) {
     std::string_view name, op, device;
     std::string repaired;
-    Cursor cursor(node);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) {
-        report(value, "bad_graph", "a node of the graph cannot be read");
-        break;
-      }
-      if (field.wire != Wire::bytes) continue;
+    const bool valid = each_field(node, [&](const Field& field) {
+      if (field.wire != Wire::bytes) return;
       if (field.number == schema::NodeDef::name) name = as_text(field.bytes);
       if (field.number == schema::NodeDef::op) op = as_text(field.bytes);
       if (field.number == schema::NodeDef::input) {
@@ -120,7 +103,8 @@ class Nodes final : public Expander {
         inputs_.append(is_valid_utf8(text) ? text : std::string_view(repaired = valid_utf8(text)));
       }
       if (field.number == schema::NodeDef::device) device = as_text(field.bytes);
-    }
+    });
+    if (!valid) report(value, "bad_graph", "a node of the graph cannot be read");
     add_keys(value);
     inputs_.close();
     name_.append(utf8(value, name));

@@ -164,9 +164,7 @@ class Histograms final : public Expander {
     count_.close();
   }
 
-  void refuse(const Value& value, const char* why) {
-    report(value, "bad_histogram", why);
-  }
+  void refuse(const Value& value, const char* why) { report(value, "bad_histogram", why); }
 
   using ListColumn = Named<ListBuilder<double>>;
   NumberColumn min_{*this, "min"}, max_{*this, "max"}, num_{*this, "num"}, sum_{*this, "sum"};

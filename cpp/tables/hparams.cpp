@@ -62,7 +62,8 @@ class Hparams final : public HparamsBase {
   TextColumn string_{*this, "string"};
   Named<BoolBuilder> bool_{*this, "bool"};
   TextColumn group_{*this, "group"};
-  LabelColumn status_column_{*this, "status", string_dictionary({"unknown", "success", "failure", "running"})};
+  LabelColumn status_column_{*this, "status",
+                             string_dictionary({"unknown", "success", "failure", "running"})};
   uint32_t run_ = UINT32_MAX;
   int32_t status_ = -1;
 };

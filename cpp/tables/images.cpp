@@ -24,15 +24,13 @@ class Images final : public Expander {
   void append_v1(const Value& value) {
     int64_t height = -1, width = -1, colorspace = -1;
     Bytes encoded;
-    Cursor cursor(value.payload);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) return refuse(value, "the image's protobuf cannot be read");
+    const bool valid = each_field(value.payload, [&](const Field& field) {
       if (field.is(schema::Image::height, Wire::varint)) height = field.as_int64();
       if (field.is(schema::Image::width, Wire::varint)) width = field.as_int64();
       if (field.is(schema::Image::colorspace, Wire::varint)) colorspace = field.as_int64();
       if (field.is(schema::Image::encoded, Wire::bytes)) encoded = field.bytes;
-    }
+    });
+    if (!valid) return refuse(value, "the image's protobuf cannot be read");
     push(value, 0, width, height, colorspace, encoded);
   }
 

@@ -13,13 +13,7 @@ class Logs final : public Expander {
     const bool session = value.row->field == ValueField::session_log;
     uint64_t level = 0;
     std::string_view message, checkpoint;
-    Cursor cursor(value.payload);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) {
-        report(value, "bad_log", "the log message cannot be read");
-        break;
-      }
+    const bool valid = each_field(value.payload, [&](const Field& field) {
       if (session) {
         if (field.is(schema::SessionLog::status, Wire::varint)) level = field.value;
         if (field.is(schema::SessionLog::checkpoint_path, Wire::bytes)) checkpoint = as_text(field.bytes);
@@ -28,7 +22,8 @@ class Logs final : public Expander {
         if (field.is(schema::LogMessage::level, Wire::varint)) level = field.value;
         if (field.is(schema::LogMessage::message, Wire::bytes)) message = as_text(field.bytes);
       }
-    }
+    });
+    if (!valid) report(value, "bad_log", "the log message cannot be read");
     level_.append(session ? 6 + static_cast<int32_t>(level < 4 ? level : 0)
                           : static_cast<int32_t>(level <= 50 ? level / 10 : 0));
     message_.append_or_null(utf8(value, message));
@@ -36,8 +31,9 @@ class Logs final : public Expander {
   }
 
  private:
-  LabelColumn level_{*this, "level", string_dictionary({"unknown", "debugging", "info", "warn", "error", "fatal",
-                                         "unspecified", "start", "stop", "checkpoint"})};
+  LabelColumn level_{*this, "level",
+                     string_dictionary({"unknown", "debugging", "info", "warn", "error", "fatal",
+                                        "unspecified", "start", "stop", "checkpoint"})};
   TextColumn message_{*this, "message"};
   TextColumn checkpoint_{*this, "checkpoint_path"};
 };

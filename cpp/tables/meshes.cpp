@@ -15,13 +15,11 @@ class Meshes final : public Expander {
     add_keys(value);
     uint64_t component = 0;
     std::string_view name, config;
-    Cursor cursor(plugin_content(value.metadata));
-    Field field;
-    while (!cursor.empty() && cursor.field(field)) {
+    each_field(plugin_content(value.metadata), [&](const Field& field) {
       if (field.is(schema::MeshPluginData::name, Wire::bytes)) name = as_text(field.bytes);
       if (field.is(schema::MeshPluginData::content_type, Wire::varint)) component = field.value;
       if (field.is(schema::MeshPluginData::json_config, Wire::bytes)) config = as_text(field.bytes);
-    }
+    });
     name_.append_or_null(valid_utf8(name));
     component_.append(static_cast<int32_t>(component < 4 ? component : 0));
     config_.append_or_null(valid_utf8(config));
