@@ -9,7 +9,7 @@ namespace tbq {
 void export_retracted(const std::vector<RetractedRow>& retracted, ArrowArrayStream* out) {
   export_rows(
       retracted,
-      [](Rows& rows, const RetractedRow& row) {
+      [](RowTable& rows, const RetractedRow& row) {
         rows.put("run", row.run);
         rows.put("tag", display_name(row.tag));
         rows.put("kind", kind_name(row.kind));

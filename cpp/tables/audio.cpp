@@ -121,8 +121,8 @@ class Audio final : public Expander {
   NumberColumn sample_rate_{*this, "sample_rate"};
   IntegerColumn channels_{*this, "channels"};
   IntegerColumn frames_{*this, "frames"};
-  TextColumn content_type_{*this, "content_type"};
-  TextColumn label_{*this, "label"};
+  StringColumn content_type_{*this, "content_type"};
+  StringColumn label_{*this, "label"};
   BytesColumn data_{*this, "data", "Z"};
   std::vector<Bytes> texts_;
 };

@@ -92,11 +92,11 @@ class CustomScalars final : public Expander {
     if (leads) data_.append(as_text(layout));
   }
 
-  TextColumn category_{*this, "category"};
-  TextColumn chart_{*this, "chart"};
+  StringColumn category_{*this, "category"};
+  StringColumn chart_{*this, "chart"};
   LabelColumn type_{*this, "type",
                     string_dictionary({"multiline", "margin_value", "margin_lower", "margin_upper"})};
-  TextColumn pattern_{*this, "pattern"};
+  StringColumn pattern_{*this, "pattern"};
   BytesColumn data_{*this, "data", "Z"};
 };
 

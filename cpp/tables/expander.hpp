@@ -110,7 +110,7 @@ class Named : public Builder {
     table.add_column(name, *this);
   }
 };
-using TextColumn = Named<TextBuilder>;
+using StringColumn = Named<TextBuilder>;
 using BytesColumn = Named<BytesBuilder>;
 using LabelColumn = Named<LabelBuilder>;
 using IntegerColumn = Named<FixedBuilder<int64_t>>;

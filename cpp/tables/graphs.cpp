@@ -113,11 +113,11 @@ class Nodes final : public Expander {
     append_repeated(value, function_, function);
   }
 
-  TextColumn name_{*this, "name"};
-  TextColumn op_{*this, "op"};
-  TextColumn device_{*this, "device"};
+  StringColumn name_{*this, "name"};
+  StringColumn op_{*this, "op"};
+  StringColumn device_{*this, "device"};
   Named<TextListBuilder> inputs_{*this, "inputs"};
-  TextColumn function_{*this, "function"};
+  StringColumn function_{*this, "function"};
 };
 
 }  // namespace

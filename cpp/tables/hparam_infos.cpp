@@ -37,10 +37,10 @@ class Metrics final : public HparamsBase {
     dataset_.append(static_cast<int32_t>(dataset < 3 ? dataset : 0));
   }
 
-  TextColumn group_{*this, "group"};
-  TextColumn name_{*this, "name"};
-  TextColumn display_name_{*this, "display_name"};
-  TextColumn description_{*this, "description"};
+  StringColumn group_{*this, "group"};
+  StringColumn name_{*this, "name"};
+  StringColumn display_name_{*this, "display_name"};
+  StringColumn description_{*this, "description"};
   LabelColumn dataset_{*this, "dataset", string_dictionary({"unknown", "training", "validation"})};
 };
 
@@ -86,11 +86,11 @@ class Domains final : public HparamsBase {
     if (interval) max_.append(max);
   }
 
-  TextColumn name_{*this, "name"};
+  StringColumn name_{*this, "name"};
   LabelColumn type_{*this, "type", string_dictionary({"unset", "string", "bool", "number"})};
-  TextColumn display_name_{*this, "display_name"};
-  TextColumn description_{*this, "description"};
-  TextColumn domain_{*this, "domain"};
+  StringColumn display_name_{*this, "display_name"};
+  StringColumn description_{*this, "description"};
+  StringColumn domain_{*this, "domain"};
   NumberColumn min_{*this, "min"};
   NumberColumn max_{*this, "max"};
 };

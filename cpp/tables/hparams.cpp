@@ -56,12 +56,12 @@ class Hparams final : public HparamsBase {
     if (status_ >= 0) status_column_.append(status_);
   }
 
-  TextColumn name_{*this, "name"};
+  StringColumn name_{*this, "name"};
   LabelColumn type_{*this, "type", string_dictionary({"number", "string", "bool", "null", "list", "struct"})};
   NumberColumn number_{*this, "number"};
-  TextColumn string_{*this, "string"};
+  StringColumn string_{*this, "string"};
   Named<BoolBuilder> bool_{*this, "bool"};
-  TextColumn group_{*this, "group"};
+  StringColumn group_{*this, "group"};
   LabelColumn status_column_{*this, "status",
                              string_dictionary({"unknown", "success", "failure", "running"})};
   uint32_t run_ = UINT32_MAX;

@@ -34,8 +34,8 @@ class Logs final : public Expander {
   LabelColumn level_{*this, "level",
                      string_dictionary({"unknown", "debugging", "info", "warn", "error", "fatal",
                                         "unspecified", "start", "stop", "checkpoint"})};
-  TextColumn message_{*this, "message"};
-  TextColumn checkpoint_{*this, "checkpoint_path"};
+  StringColumn message_{*this, "message"};
+  StringColumn checkpoint_{*this, "checkpoint_path"};
 };
 
 }  // namespace

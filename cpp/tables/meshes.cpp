@@ -30,9 +30,9 @@ class Meshes final : public Expander {
   }
 
  private:
-  TextColumn name_{*this, "name"};
+  StringColumn name_{*this, "name"};
   LabelColumn component_{*this, "component", string_dictionary({"undefined", "vertex", "face", "color"})};
-  TextColumn config_{*this, "config"};
+  StringColumn config_{*this, "config"};
   TensorColumns tensor_{*this};
 };
 

@@ -25,7 +25,7 @@ class NameColumns {
   }
 
  private:
-  TextColumn display_name_, description_;
+  StringColumn display_name_, description_;
 };
 
 }  // namespace tbq

@@ -36,7 +36,7 @@ class Others final : public Expander {
   }
 
  private:
-  TextColumn plugin_{*this, "plugin"};
+  StringColumn plugin_{*this, "plugin"};
   LabelColumn form_{*this, "form", field_dictionary()};
   TensorColumns tensor_{*this};
   BytesColumn content_{*this, "content", "Z"};

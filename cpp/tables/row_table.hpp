@@ -12,7 +12,7 @@
 namespace tbq {
 
 // Columns by name, filled row by row in the same order.
-class Rows {
+class RowTable {
  public:
   void begin() { next_ = 0; }
   template <class T>
@@ -52,7 +52,7 @@ class Rows {
 // An empty table has its columns too: the first row creates them, so make one row and cut it off.
 template <class Report, class Fill>
 void export_rows(const std::vector<Report>& reports, Fill&& fill, ArrowArrayStream* out) {
-  Rows rows;
+  RowTable rows;
   for (const Report& report : reports) {
     rows.begin();
     fill(rows, report);

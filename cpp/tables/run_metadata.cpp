@@ -20,7 +20,7 @@ class RunMetadata final : public Expander {
   }
 
  private:
-  TextColumn plugin_{*this, "plugin"};
+  StringColumn plugin_{*this, "plugin"};
   BytesColumn data_{*this, "data", "Z"};
 };
 

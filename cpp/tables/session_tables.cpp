@@ -8,7 +8,7 @@ namespace tbq {
 void export_files(const Result& result, ArrowArrayStream* out) {
   export_rows(
       result.files,
-      [](Rows& rows, const FileReport& report) {
+      [](RowTable& rows, const FileReport& report) {
         rows.put("run", report.run);
         rows.put("state", report.state);
         rows.put("error", report.error);
@@ -31,7 +31,7 @@ void export_files(const Result& result, ArrowArrayStream* out) {
 void export_sessions(const Result& result, ArrowArrayStream* out) {
   export_rows(
       result.sessions,
-      [](Rows& rows, const SessionReport& report) {
+      [](RowTable& rows, const SessionReport& report) {
         rows.put("run", report.run);
         rows.put("file", report.file);
         rows.put("offset", report.offset);
@@ -52,7 +52,7 @@ void export_sessions(const Result& result, ArrowArrayStream* out) {
 void export_segments(const Result& result, ArrowArrayStream* out) {
   export_rows(
       result.segments,
-      [](Rows& rows, const SegmentReport& report) {
+      [](RowTable& rows, const SegmentReport& report) {
         rows.put("series", report.series);
         rows.put("session", report.session);
         rows.put("count", report.seen.steps.count);

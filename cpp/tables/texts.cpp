@@ -38,7 +38,7 @@ class Texts final : public Expander {
   }
 
   Named<ListBuilder<int64_t>> index_{*this, "index"};
-  TextColumn text_{*this, "text"};
+  StringColumn text_{*this, "text"};
   std::vector<Bytes> texts_;
 };
 
