@@ -73,30 +73,25 @@ bool float_of(std::string_view tensor, double& value) {
 std::string shown(std::string_view tag) { return is_valid_utf8(tag) ? std::string(tag) : display_name(tag); }
 
 nb::tuple as_tuple(const LogNote& note) {
+  static constexpr const char* names[] = {"source_writer", "file_version", "graph", "meta_graph",
+                                          "run_metadata",  "metadata",     "purge", "bad_event"};
+  const char* const name = names[note.what];
   switch (note.what) {
-    case LogNote::source_writer:
-      return nb::make_tuple("source_writer", bytes_of(note.bytes));
-    case LogNote::file_version:
-      return nb::make_tuple("file_version", bytes_of(note.bytes));
-    case LogNote::graph:
-      return nb::make_tuple("graph", bytes_of(note.bytes));
-    case LogNote::meta_graph:
-      return nb::make_tuple("meta_graph", bytes_of(note.bytes));
     case LogNote::run_metadata:
-      return nb::make_tuple("run_metadata", shown(note.tag), bytes_of(note.bytes));
     case LogNote::metadata:
-      return nb::make_tuple("metadata", shown(note.tag), bytes_of(note.bytes));
+      return nb::make_tuple(name, shown(note.tag), bytes_of(note.bytes));
     case LogNote::purge: {
       nb::list purged;
       for (const uint64_t count : note.purged) purged.append(count);
       nb::object last_wall_time = nb::int_(-1);
       if (note.has_last) last_wall_time = nb::float_(note.last_wall_time);
-      return nb::make_tuple("purge", note.last_step, last_wall_time, note.step, note.wall_time, purged);
+      return nb::make_tuple(name, note.last_step, last_wall_time, note.step, note.wall_time, purged);
     }
     case LogNote::bad_event:
-      break;
+      return nb::make_tuple(name);
+    default:
+      return nb::make_tuple(name, bytes_of(note.bytes));
   }
-  return nb::make_tuple("bad_event");
 }
 
 // The rows of one tag at one moment.
@@ -134,8 +129,7 @@ class PythonAccumulator {
     uint64_t count = 0;
     int error = 0;
     {
-      const Unlocked free;
-      const std::lock_guard turn(mutex_);
+      const Turn turn(mutex_);
       accumulator_.set_purge(purge);
       RecordPlace place;
       if (!keep) place.path = std::make_shared<const std::string>(file.path());
@@ -151,8 +145,7 @@ class PythonAccumulator {
 
   void add(const nb::bytes& event, bool purge) {
     const std::string_view text = view_of(event);
-    const Unlocked free;
-    const std::lock_guard turn(mutex_);
+    const Turn turn(mutex_);
     accumulator_.set_purge(purge);
     accumulator_.add({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   }
@@ -165,8 +158,7 @@ class PythonAccumulator {
   nb::list notes() {
     std::vector<LogNote> notes;
     {
-      const Unlocked free;
-      const std::lock_guard turn(mutex_);
+      const Turn turn(mutex_);
       notes = accumulator_.take_notes();
     }
     nb::list out;
@@ -213,8 +205,7 @@ class PythonAccumulator {
   nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>> scalars(const std::string& tag) {
     GrowableBuffer<LegacyScalar> out;
     {
-      const Unlocked free;
-      const std::lock_guard turn(mutex_);
+      const Turn turn(mutex_);
       const std::string name = name_of(tag);
       if (const auto* rows = accumulator_.scalars(name)) rows->copy_to(out.extend(rows->size()));
     }
@@ -229,8 +220,7 @@ class PythonAccumulator {
     size_t count = 0;
     bool plain = true;
     {
-      const Unlocked free;
-      const std::lock_guard turn(mutex_);
+      const Turn turn(mutex_);
       const std::string name = name_of(tag);
       if (const auto rows = accumulator_.values(LegacyKind::tensors, name)) {
         const size_t most = room.shape(0) / sizeof(LegacyScalar);
@@ -249,8 +239,7 @@ class PythonAccumulator {
 
   ValueRows values(const std::string& kind, const std::string& tag) {
     const LegacyKind wanted = legacy_kind(kind);
-    const Unlocked free;
-    const std::lock_guard turn(mutex_);
+    const Turn turn(mutex_);
     const std::string name = name_of(tag);
     return {accumulator_.values(wanted, name)};
   }

@@ -1,5 +1,6 @@
 // Binds to Python the tables of every kind except scalars, made from a decoded Result.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -22,19 +23,22 @@ const TableKind& table_named(const std::string& name) {
   return *table;
 }
 
-Stream make_table(Result& result, const std::string& name, const std::vector<std::string>& runs,
-                  nb::object rows, nb::object columns) {
-  const TableKind& table = table_named(name);
-  std::vector<uint32_t> wanted;
-  if (!rows.is_none()) wanted = nb::cast<std::vector<uint32_t>>(rows);
-  std::vector<std::string> names;
-  if (!columns.is_none()) names = nb::cast<std::vector<std::string>>(columns);
+using Indices = std::optional<std::vector<uint32_t>>;
+using Names = std::optional<std::vector<std::string>>;
+
+Stream make_stream(Result& result, const TableKind& table, const std::vector<std::string>& runs,
+                   const Indices& rows, const Names& columns) {
   if (!result.value_problems) result.value_problems = std::make_shared<ValueProblems>();
   Stream stream;
   const Unlocked free;
-  export_table(result, table, runs, rows.is_none() ? nullptr : &wanted, columns.is_none() ? nullptr : &names,
+  export_table(result, table, runs, rows ? &*rows : nullptr, columns ? &*columns : nullptr,
                result.value_problems, stream.get());
   return stream;
+}
+
+Stream make_table(Result& result, const std::string& name, const std::vector<std::string>& runs,
+                  const Indices& rows, const Names& columns) {
+  return make_stream(result, table_named(name), runs, rows, columns);
 }
 
 Stream make_keys(const Result& result, const std::string& name, const std::vector<std::string>& runs) {
@@ -53,16 +57,8 @@ Kind values_kind(const std::string& name) {
 }
 
 Stream make_as_logged(Result& result, const std::string& kind, const std::vector<std::string>& runs,
-                      nb::object rows) {
-  const TableKind table = as_logged(values_kind(kind));
-  std::vector<uint32_t> wanted;
-  if (!rows.is_none()) wanted = nb::cast<std::vector<uint32_t>>(rows);
-  if (!result.value_problems) result.value_problems = std::make_shared<ValueProblems>();
-  Stream stream;
-  const Unlocked free;
-  export_table(result, table, runs, rows.is_none() ? nullptr : &wanted, nullptr, result.value_problems,
-               stream.get());
-  return stream;
+                      const Indices& rows) {
+  return make_stream(result, as_logged(values_kind(kind)), runs, rows, {});
 }
 
 nb::tuple drain_problems(const Result& result) {

@@ -1,6 +1,7 @@
 // Binds the store of a followed log directory to Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <tuple>
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"
@@ -28,8 +30,8 @@ namespace {
 
 // A NumPy array over a vector, which it keeps alive.
 template <class T>
-nb::object array_of(std::unique_ptr<std::vector<T>> values) {
-  std::vector<T>* kept = values.release();
+nb::object array_of(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
   const nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
 }
@@ -88,52 +90,42 @@ class PythonStore {
     }
     set_names(files, names);
     set_below(files, below);
-    const Unlocked free;
-    const std::lock_guard turn(mutex_);
+    const Turn turn(mutex_);
     store_->set_files(runs, files);
   }
 
   std::shared_ptr<Update> poll(bool rows, uint64_t most) {
     const bool in_place = is_ending();
-    const Unlocked free;
-    const std::lock_guard turn(mutex_);
+    const Turn turn(mutex_);
     return store_->poll(rows, most, in_place);
   }
 
   bool has_update() {
-    const Unlocked free;
-    const std::lock_guard turn(mutex_);
+    const Turn turn(mutex_);
     return store_->has_update();
   }
 
   void taken(const Update& update) {
-    const Unlocked free;
-    const std::lock_guard turn(mutex_);
+    const Turn turn(mutex_);
     store_->taken(update);
   }
 
-  Result everything(const std::vector<std::string>& kinds, nb::object runs) {
+  Result everything(const std::vector<std::string>& kinds, std::optional<std::vector<uint32_t>> runs) {
     const Kinds wanted = kinds_of(kinds);
-    std::vector<uint32_t> chosen;
-    const bool some = !runs.is_none();
-    if (some) chosen = nb::cast<std::vector<uint32_t>>(runs);
-    const Unlocked free;
-    const std::lock_guard turn(mutex_);
-    return store_->everything(wanted, some ? &chosen : nullptr);
+    const Turn turn(mutex_);
+    return store_->everything(wanted, runs ? &*runs : nullptr);
   }
 
   // The points of one series: steps, wall times and values.
   nb::tuple points(uint32_t run, const std::string& tag) {
-    auto steps = std::make_unique<std::vector<int64_t>>();
-    auto walls = std::make_unique<std::vector<double>>();
-    auto values = std::make_unique<std::vector<double>>();
+    std::vector<int64_t> steps;
+    std::vector<double> walls, values;
     {
-      const Unlocked free;
-      const std::lock_guard turn(mutex_);
+      const Turn turn(mutex_);
       for (const Points& from : store_->points({run, raw_name(tag)}).points) {
-        steps->insert(steps->end(), from.steps, from.steps + from.count);
-        walls->insert(walls->end(), from.walls, from.walls + from.count);
-        values->insert(values->end(), from.values, from.values + from.count);
+        steps.insert(steps.end(), from.steps, from.steps + from.count);
+        walls.insert(walls.end(), from.walls, from.walls + from.count);
+        values.insert(values.end(), from.values, from.values + from.count);
       }
     }
     return nb::make_tuple(array_of(std::move(steps)), array_of(std::move(walls)),
@@ -148,8 +140,7 @@ class PythonStore {
     };
     std::vector<OfRun> of_runs;
     {
-      const Unlocked free;
-      const std::lock_guard turn(mutex_);
+      const Turn turn(mutex_);
       for (const uint32_t run : runs)
         of_runs.push_back({store_->run(run).first_event(), store_->run(run).listing()});
     }
@@ -173,17 +164,13 @@ class PythonStore {
 
   // `series` are pairs of (run, tag); the columns are flat arrays, one curve after the other.
   nb::tuple curves(const std::vector<std::pair<uint32_t, std::string>>& series, const std::string& axis,
-                   nb::object range, size_t width, double smooth) {
+                   std::optional<std::pair<double, double>> range, size_t width, double smooth) {
     CurveOptions options;
     if (axis != "step" && axis != "relative" && axis != "wall")
       throw nb::value_error("axis: want step, relative or wall");
     options.axis = axis == "step" ? Axis::step : axis == "wall" ? Axis::wall : Axis::relative;
-    if (!range.is_none()) {
-      const auto ends = nb::cast<std::pair<double, double>>(range);
-      options.ranged = true;
-      options.low = ends.first;
-      options.high = ends.second;
-    }
+    options.ranged = range.has_value();
+    if (range) std::tie(options.low, options.high) = *range;
     if (width < 1 || width > 100'000) throw nb::value_error("width: want 1 to 100,000");
     if (!(smooth >= 0 && smooth <= 1)) throw nb::value_error("smooth: want 0 to 1");
     options.width = width;
@@ -192,16 +179,12 @@ class PythonStore {
     for (const auto& [run, tag] : series) wanted.push_back({run, raw_name(tag)});
     Columns columns;
     {
-      const Unlocked free;
-      const std::lock_guard turn(mutex_);
+      const Turn turn(mutex_);
       columns = store_->curves(wanted, options);
     }
-    const auto array = [](std::vector<double>&& values) {
-      return array_of(std::make_unique<std::vector<double>>(std::move(values)));
-    };
-    return nb::make_tuple(columns.low, columns.high, array(std::move(columns.first)),
-                          array(std::move(columns.last)), array(std::move(columns.least)),
-                          array(std::move(columns.largest)), array(std::move(columns.broken)));
+    return nb::make_tuple(columns.low, columns.high, array_of(std::move(columns.first)),
+                          array_of(std::move(columns.last)), array_of(std::move(columns.least)),
+                          array_of(std::move(columns.largest)), array_of(std::move(columns.broken)));
   }
 
   // For each of these runs: when it began and ended, and the last row of each series.
@@ -213,8 +196,7 @@ class PythonStore {
     };
     std::vector<OfRun> of_runs;
     {
-      const Unlocked free;
-      const std::lock_guard turn(mutex_);
+      const Turn turn(mutex_);
       for (const uint32_t run : runs) {
         const LiveRun& of = store_->run(run);
         of_runs.push_back({of.times(), of.end(), of.latest(back)});

@@ -5,6 +5,7 @@
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"
+#include "bind/options.hpp"
 #include "rewrite/rewrite.hpp"
 
 namespace nb = nanobind;
@@ -37,11 +38,7 @@ RewriteReport rewrite(const Result& survey, nb::list paths, uint32_t run, const 
                       nb::object target, bool repair, int64_t first_step, int64_t last_step, int64_t offset,
                       uint64_t every, uint64_t max_points, bool resume, size_t block, nb::object progress,
                       bool general_only) {
-  std::vector<std::string> file_paths;
-  for (nb::handle path : paths) {
-    const auto bytes = nb::cast<nb::bytes>(path);
-    file_paths.emplace_back(bytes.c_str(), bytes.size());
-  }
+  const std::vector<std::string> file_paths = paths_of(paths);
   if (file_paths.size() != survey.files.size() || rules.all().size() != survey.series.size()) {
     throw nb::value_error("paths and rules must match the survey");
   }

@@ -14,6 +14,7 @@
 #endif
 
 #include <chrono>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -50,6 +51,17 @@ class Unlocked {
 
  private:
   PyThreadState* state_;
+};
+
+// The same, and holds `mutex`. The thread that holds it may need Python's lock, so it must not be waited for
+// with that lock.
+class Turn {
+ public:
+  explicit Turn(std::mutex& mutex) : turn_(mutex) {}
+
+ private:
+  Unlocked free_;
+  std::lock_guard<std::mutex> turn_;
 };
 
 // Calls `work`, which calls Python, with the lock, on any thread, and returns its result. What `work`

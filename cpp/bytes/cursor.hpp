@@ -46,7 +46,7 @@ enum class Wire : uint32_t { varint = 0, fixed64 = 1, bytes = 2, group = 3, end_
 struct Field {
   uint32_t number = 0;
   Wire wire = Wire::varint;
-  uint64_t value = 0;  // varint, fixed64 or fixed32 (its bits)
+  uint64_t value = 0;  // varint, fixed64 or fixed32 (its bits); the length of bytes
   Bytes bytes;         // for Wire::bytes
 
   bool is(uint32_t wanted, Wire type) const { return number == wanted && wire == type; }
@@ -122,6 +122,34 @@ class Cursor {
     return true;
   }
 
+  // The next key and its value; for Wire::bytes, that is the length of the bytes, which follow.
+  bool head(Field& out) {
+    uint64_t key;
+    if (!varint(key) || key > UINT32_MAX) return false;
+    out.number = static_cast<uint32_t>(key >> 3);
+    out.wire = static_cast<Wire>(key & 7);
+    out.value = 0;
+    if (out.number == 0) return false;
+    switch (out.wire) {
+      case Wire::varint:
+      case Wire::bytes:
+        return varint(out.value);
+      case Wire::fixed64:
+        return fixed(out.value);
+      case Wire::fixed32: {
+        uint32_t bits;
+        if (!fixed(bits)) return false;
+        out.value = bits;
+        return true;
+      }
+      case Wire::group:
+      case Wire::end_group:
+        return true;
+      default:
+        return false;
+    }
+  }
+
   // The next field of a message. Skips a group with its content and returns it as an empty Wire::group.
   bool field(Field& out) {
     const uint8_t* start = at_;
@@ -143,38 +171,24 @@ class Cursor {
 
   // A field, or the start or end of a group.
   bool item(Field& out) {
-    uint64_t key;
-    if (!varint(key) || key > UINT32_MAX) return false;
-    out.number = static_cast<uint32_t>(key >> 3);
-    out.wire = static_cast<Wire>(key & 7);
-    out.value = 0;
     out.bytes = {};
-    if (out.number == 0) return false;
-    switch (out.wire) {
-      case Wire::varint:
-        return varint(out.value);
-      case Wire::fixed64:
-        return fixed(out.value);
-      case Wire::fixed32: {
-        uint32_t bits;
-        if (!fixed(bits)) return false;
-        out.value = bits;
-        return true;
-      }
-      case Wire::bytes: {
-        uint64_t length;
-        return varint(length) && bytes(length, out.bytes);
-      }
-      case Wire::group:
-      case Wire::end_group:
-        return true;
-      default:
-        return false;
-    }
+    return head(out) && (out.wire != Wire::bytes || bytes(out.value, out.bytes));
   }
 
   const uint8_t* at_ = nullptr;
   const uint8_t* end_ = nullptr;
 };
+
+// Calls visit(field) for each field of a message. Returns false if it is malformed, after the fields before.
+template <class Visit>
+bool each_field(Bytes message, Visit&& visit) {
+  Cursor cursor(message);
+  Field field;
+  while (!cursor.empty()) {
+    if (!cursor.field(field)) return false;
+    visit(field);
+  }
+  return true;
+}
 
 }  // namespace tbq

@@ -21,17 +21,13 @@ uint64_t dtype_number(const ValueRef& value, const EventBytes& bytes) {
 
 // The status of a SessionEndInfo of the hparams plugin; 0 if the metadata holds something else.
 uint64_t session_end(Bytes metadata) {
-  Cursor data(plugin_content(metadata));
-  Field field;
   uint64_t status = 0;
-  while (!data.empty() && data.field(field)) {
-    if (!field.is(schema::HparamsPluginData::session_end_info, Wire::bytes)) continue;
-    Cursor end(field.bytes);
-    Field inner;
-    while (!end.empty() && end.field(inner)) {
+  each_field(plugin_content(metadata), [&](const Field& field) {
+    if (!field.is(schema::HparamsPluginData::session_end_info, Wire::bytes)) return;
+    each_field(field.bytes, [&](const Field& inner) {
       if (inner.is(schema::SessionEndInfo::status, Wire::varint)) status = inner.value;
-    }
-  }
+    });
+  });
   return status;
 }
 

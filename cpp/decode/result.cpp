@@ -9,19 +9,8 @@
 namespace tbq {
 
 const char* file_state_name(FileState state) {
-  switch (state) {
-    case FileState::events:
-      return "events";
-    case FileState::empty:
-      return "empty";
-    case FileState::unreadable:
-      return "unreadable";
-    case FileState::git_lfs:
-      return "git_lfs";
-    case FileState::not_events:
-      return "not_events";
-  }
-  return "";
+  static constexpr const char* names[] = {"events", "empty", "unreadable", "git_lfs", "not_events"};
+  return names[static_cast<size_t>(state)];
 }
 
 uint64_t Result::scalar_rows() const {

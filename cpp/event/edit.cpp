@@ -16,7 +16,7 @@ void put_bytes(std::string& out, uint32_t number, std::string_view bytes) {
 // Calls visit(field, raw) for each field of a message; `raw` is all of the field's bytes. Returns false if
 // the message is malformed.
 template <class Visit>
-bool each_field(Bytes message, Visit&& visit) {
+bool each_raw_field(Bytes message, Visit&& visit) {
   Cursor cursor(message);
   Field field;
   while (!cursor.empty()) {
@@ -32,7 +32,7 @@ static_assert(schema::Value::tag == schema::TaggedRunMetadata::tag);
 // A message with a tag: a Summary.Value or a TaggedRunMetadata.
 bool edit_tagged(Bytes message, const ValueEdit& edit, std::string& out) {
   bool tag_written = false;
-  const bool valid = each_field(message, [&](const Field& field, std::string_view raw) {
+  const bool valid = each_raw_field(message, [&](const Field& field, std::string_view raw) {
     if (edit.tag && field.is(schema::Value::tag, Wire::bytes)) {
       if (!tag_written) put_bytes(out, schema::Value::tag, *edit.tag);
       tag_written = true;
@@ -52,7 +52,7 @@ class Editor {
       : values_(values), step_(step), out_(out) {}
 
   Edited event(Bytes event) {
-    const bool valid = each_field(event, [&](const Field& field, std::string_view raw) {
+    const bool valid = each_raw_field(event, [&](const Field& field, std::string_view raw) {
       if (field.is(schema::Event::wall_time, Wire::fixed64)) {
         out_.append(raw);
         return true;
@@ -110,7 +110,7 @@ class Editor {
   bool summary(Bytes summary, std::string_view raw) {
     inner_.clear();
     bool changed = false;
-    const bool valid = each_field(summary, [&](const Field& field, std::string_view bytes) {
+    const bool valid = each_raw_field(summary, [&](const Field& field, std::string_view bytes) {
       if (!field.is(schema::Summary::value, Wire::bytes)) {
         inner_.append(bytes);
         return true;

@@ -1,26 +1,11 @@
 // Walks Event and Summary field by field. Skips unknown fields, but records that there were some.
 #include "event/event.hpp"
 
+#include <iterator>
+
 #include "event/schema.hpp"
 
 namespace tbq {
-
-void EventRef::clear() {
-  wall_time = 0;
-  step = 0;
-  what = 0;
-  has_source_metadata = false;
-  has_file_version = false;
-  file_version = {};
-  writer = {};
-  session_start = false;
-  end = 0;
-  strange = false;
-  values.clear();
-  earlier = 0;
-  more = false;
-}
-
 namespace {
 
 // Adds a value to the current portion; `place` is where the walk can resume at this value.
@@ -33,58 +18,43 @@ void push(EventRef& out, const ValueRef& value, const ValuesPlace& place) {
   }
 }
 
+template <class Source, class Take>
+bool each_item(Source& source, Range range, Take&& take) {
+  Fields<Source> fields(source, range);
+  typename Fields<Source>::Item item;
+  while (fields.next(item)) take(item);
+  return fields.ok();
+}
+
 // Later fields of a oneof win, as in protobuf.
 template <class Source>
 bool walk_value(Source& source, Range range, ValueRef& value, bool& strange) {
-  Fields<Source> fields(source, range);
-  typename Fields<Source>::Item item;
-  while (fields.next(item)) {
-    if (item.wire == Wire::fixed32 && item.number == schema::Value::simple_value) {
-      value.field = ValueField::simple_value;
-      value.scalar = std::bit_cast<float>(static_cast<uint32_t>(item.value));
+  constexpr ValueField kPayloads[] = {// by field number
+                                      ValueField::none,          ValueField::none,  ValueField::simple_value,
+                                      ValueField::old_histogram, ValueField::image, ValueField::histo,
+                                      ValueField::audio,         ValueField::none,  ValueField::tensor};
+  const bool valid = each_item(source, range, [&](const auto& item) {
+    const ValueField field = item.number < std::size(kPayloads) ? kPayloads[item.number] : ValueField::none;
+    if (item.is(schema::Value::simple_value, Wire::fixed32)) {
+      value.field = field;
+      value.scalar = item.as_float();
       value.payload = {};
-    } else if (item.wire == Wire::bytes) {
-      ValueField field = ValueField::none;
-      switch (item.number) {
-        case schema::Value::tag:
-          value.tag = item.range;
-          break;
-        case schema::Value::old_histogram:
-          field = ValueField::old_histogram;
-          break;
-        case schema::Value::image:
-          field = ValueField::image;
-          break;
-        case schema::Value::histo:
-          field = ValueField::histo;
-          break;
-        case schema::Value::audio:
-          field = ValueField::audio;
-          break;
-        case schema::Value::node_name:
-          value.node_name = item.range;
-          break;
-        case schema::Value::tensor:
-          field = ValueField::tensor;
-          break;
-        case schema::Value::metadata:
-          value.has_metadata = true;
-          value.metadata = item.range;
-          break;
-        default:
-          strange = true;
-          break;
-      }
-      if (field != ValueField::none) {
-        value.field = field;
-        value.payload = item.range;
-      }
+    } else if (item.is(schema::Value::tag, Wire::bytes)) {
+      value.tag = item.range;
+    } else if (item.is(schema::Value::node_name, Wire::bytes)) {
+      value.node_name = item.range;
+    } else if (item.is(schema::Value::metadata, Wire::bytes)) {
+      value.has_metadata = true;
+      value.metadata = item.range;
+    } else if (item.wire == Wire::bytes && field > ValueField::simple_value) {
+      value.field = field;
+      value.payload = item.range;
     } else {
       strange = true;
     }
-  }
+  });
   if (value.field == ValueField::none) strange = true;
-  return fields.ok();
+  return valid;
 }
 
 // `after` is the event's field after the summary. Unless `all` is set, the walk ends when the portion is
@@ -108,49 +78,23 @@ bool walk_summary(Source& source, Range range, uint64_t after, bool all, EventRe
 
 template <class Source>
 bool walk_session_log(Source& source, Range range, EventRef& out) {
-  Fields<Source> fields(source, range);
-  typename Fields<Source>::Item item;
-  while (fields.next(item)) {
-    if (item.is(schema::SessionLog::status, Wire::varint)) {
-      out.session_start = item.value == schema::SessionLog::start;
-      if (item.value == schema::SessionLog::stop) out.end = schema::SessionEndInfo::success;
-    }
-  }
-  return fields.ok();
-}
-
-template <class Source>
-bool walk_end(Source& source, Range range, EventRef& out) {
-  Fields<Source> fields(source, range);
-  typename Fields<Source>::Item item;
-  while (fields.next(item)) {
-    if (item.is(schema::End::status, Wire::varint)) out.end = item.value;
-  }
-  return fields.ok();
+  return each_item(source, range, [&](const auto& item) {
+    if (!item.is(schema::SessionLog::status, Wire::varint)) return;
+    out.session_start = item.value == schema::SessionLog::start;
+    if (item.value == schema::SessionLog::stop) out.end = schema::SessionEndInfo::success;
+  });
 }
 
 template <class Source>
 bool walk_run_metadata(Source& source, Range range, uint64_t at, EventRef& out) {
   ValueRef value;
   value.field = ValueField::run_metadata;
-  Fields<Source> fields(source, range);
-  typename Fields<Source>::Item item;
-  while (fields.next(item)) {
+  const bool valid = each_item(source, range, [&](const auto& item) {
     if (item.is(schema::TaggedRunMetadata::tag, Wire::bytes)) value.tag = item.range;
     if (item.is(schema::TaggedRunMetadata::run_metadata, Wire::bytes)) value.payload = item.range;
-  }
+  });
   push(out, value, {{}, at});
-  return fields.ok();
-}
-
-template <class Source>
-bool walk_source_metadata(Source& source, Range range, EventRef& out) {
-  Fields<Source> fields(source, range);
-  typename Fields<Source>::Item item;
-  while (fields.next(item)) {
-    if (item.is(schema::SourceMetadata::writer, Wire::bytes)) out.writer = item.range;
-  }
-  return fields.ok();
+  return valid;
 }
 
 void push_untagged(EventRef& out, ValueField field, Range payload, uint64_t at) {
@@ -167,9 +111,9 @@ bool walk(Source& source, const ValuesPlace& from, bool all, EventRef& out) {
   typename Fields<Source>::Item item;
   for (uint64_t at = fields.at(); (all || !out.more) && fields.next(item); at = fields.at()) {
     if (item.is(schema::Event::wall_time, Wire::fixed64)) {
-      out.wall_time = std::bit_cast<double>(item.value);
+      out.wall_time = item.as_double();
     } else if (item.is(schema::Event::step, Wire::varint)) {
-      out.step = static_cast<int64_t>(item.value);
+      out.step = item.as_int64();
     } else if (item.wire == Wire::bytes) {
       if (item.number >= schema::Event::file_version && item.number <= schema::Event::meta_graph_def) {
         out.what = item.number;
@@ -200,10 +144,19 @@ bool walk(Source& source, const ValuesPlace& from, bool all, EventRef& out) {
           break;
         case schema::Event::source_metadata:
           out.has_source_metadata = true;
-          ok = walk_source_metadata(source, item.range, out) && ok;
+          ok = each_item(source, item.range,
+                         [&](const auto& inner) {
+                           if (inner.is(schema::SourceMetadata::writer, Wire::bytes))
+                             out.writer = inner.range;
+                         }) &&
+               ok;
           break;
         case schema::Event::end:
-          ok = walk_end(source, item.range, out) && ok;
+          ok = each_item(source, item.range,
+                         [&](const auto& inner) {
+                           if (inner.is(schema::End::status, Wire::varint)) out.end = inner.value;
+                         }) &&
+               ok;
           break;
         default:
           out.strange = true;

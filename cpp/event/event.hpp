@@ -45,7 +45,14 @@ struct EventRef {
   ValuesPlace next;              // where the next portion begins
   size_t most = 4096;            // limit of values per portion
 
-  void clear();
+  // Keeps the memory of the values.
+  void clear() {
+    EventRef empty;
+    empty.most = most;
+    empty.values = std::move(values);
+    empty.values.clear();
+    *this = std::move(empty);
+  }
   // Whether the current portion holds all values.
   bool complete() const { return earlier == 0 && !more; }
 };

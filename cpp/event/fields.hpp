@@ -46,12 +46,8 @@ class FileSource {
 template <class Source>
 class Fields {
  public:
-  struct Item {
-    uint32_t number = 0;
-    Wire wire = Wire::varint;
-    uint64_t value = 0;
-    Range range;
-    bool is(uint32_t wanted, Wire type) const { return number == wanted && wire == type; }
+  struct Item : Field {
+    Range range;  // for Wire::bytes
   };
 
   Fields(Source& source, Range range)
@@ -80,46 +76,17 @@ class Fields {
 
   // A field, or the start or end of a group.
   bool item(Item& out) {
-    const uint64_t left = end_ - at_;
-    const size_t window = left < kWindow ? static_cast<size_t>(left) : kWindow;
+    const auto window = static_cast<size_t>(std::min<uint64_t>(end_ - at_, kWindow));
     const uint8_t* bytes = source_.at(at_, window);
     if (!bytes) return false;
     Cursor cursor({bytes, window});
-    uint64_t key;
-    if (!cursor.varint(key) || key > UINT32_MAX || key < 8) return false;
-    out.number = static_cast<uint32_t>(key >> 3);
-    out.wire = static_cast<Wire>(key & 7);
-    out.value = 0;
-    out.range = {};
-    switch (out.wire) {
-      case Wire::varint:
-        if (!cursor.varint(out.value)) return false;
-        break;
-      case Wire::fixed64:
-        if (!cursor.fixed(out.value)) return false;
-        break;
-      case Wire::fixed32: {
-        uint32_t bits;
-        if (!cursor.fixed(bits)) return false;
-        out.value = bits;
-        break;
-      }
-      case Wire::bytes: {
-        uint64_t length;
-        if (!cursor.varint(length)) return false;
-        const uint64_t start = at_ + (window - cursor.left());
-        if (length > end_ - start) return false;
-        out.range = {start, length};
-        at_ = start + length;
-        return true;
-      }
-      case Wire::group:
-      case Wire::end_group:
-        break;
-      default:
-        return false;
-    }
+    if (!cursor.head(out)) return false;
     at_ += window - cursor.left();
+    out.range = {};
+    if (out.wire != Wire::bytes) return true;
+    if (out.value > end_ - at_) return false;
+    out.range = {at_, out.value};
+    at_ += out.value;
     return true;
   }
 

@@ -48,31 +48,12 @@ Kind kind_of_plugin(std::string_view plugin) {
 }
 
 Kind kind_of(ValueField field, std::string_view plugin) {
-  switch (field) {
-    case ValueField::simple_value:
-      return Kind::scalars;
-    case ValueField::image:
-      return Kind::images;
-    case ValueField::histo:
-      return Kind::histograms;
-    case ValueField::audio:
-      return Kind::audio;
-    case ValueField::tensor:
-      return kind_of_plugin(plugin);
-    case ValueField::none:
-      return plugin.empty() || plugin == "scalars" ? Kind::others : kind_of_plugin(plugin);
-    case ValueField::old_histogram:
-      return Kind::others;
-    case ValueField::graph_def:
-    case ValueField::meta_graph_def:
-      return Kind::graphs;
-    case ValueField::run_metadata:
-      return Kind::run_metadata;
-    case ValueField::log_message:
-    case ValueField::session_log:
-      return Kind::logs;
-  }
-  return Kind::others;
+  static constexpr std::array<Kind, kFieldCount> kinds = {
+      Kind::others, Kind::scalars, Kind::others, Kind::images,       Kind::histograms, Kind::audio,
+      Kind::others, Kind::graphs,  Kind::graphs, Kind::run_metadata, Kind::logs,       Kind::logs};
+  const bool by_plugin =
+      field == ValueField::none ? !plugin.empty() && plugin != "scalars" : field == ValueField::tensor;
+  return by_plugin ? kind_of_plugin(plugin) : kinds[static_cast<size_t>(field)];
 }
 
 }  // namespace tbq

@@ -50,19 +50,9 @@ constexpr size_t kFieldCount = 12;
 const char* field_name(ValueField field);
 
 // The tag that tables show for a value stored in the Event itself; "" for all other values.
-constexpr std::string_view untagged_name(ValueField field) {
-  switch (field) {
-    case ValueField::graph_def:
-      return "graph_def";
-    case ValueField::meta_graph_def:
-      return "meta_graph_def";
-    case ValueField::log_message:
-      return "log_message";
-    case ValueField::session_log:
-      return "session_log";
-    default:
-      return {};
-  }
+inline std::string_view untagged_name(ValueField field) {
+  const bool in_event = field >= ValueField::graph_def && field != ValueField::run_metadata;
+  return in_event ? field_name(field) : "";
 }
 
 // The kind of a tensor (or of a Value without content) that this plugin logged; "" for no plugin.

@@ -4,36 +4,25 @@
 namespace tbq {
 
 const char* tensor_error_text(TensorError error) {
-  switch (error) {
-    case TensorError::none:
-      return "";
-    case TensorError::malformed:
-      return "the tensor's protobuf cannot be read";
-    case TensorError::dtype:
-      return "tensors of this dtype cannot be decoded";
-    case TensorError::shape:
-      return "the tensor's shape is unknown, negative or has more than 64 dimensions";
-    case TensorError::overflow:
-      return "the tensor's shape claims more elements than can be counted";
-    case TensorError::mismatch:
-      return "the tensor's data do not fit its shape";
-    case TensorError::too_large:
-      return "the tensor claims to repeat a few values into more than 16 MiB";
-  }
-  return "";
+  static constexpr const char* texts[] = {
+      "",
+      "the tensor's protobuf cannot be read",
+      "tensors of this dtype cannot be decoded",
+      "the tensor's shape is unknown, negative or has more than 64 dimensions",
+      "the tensor's shape claims more elements than can be counted",
+      "the tensor's data do not fit its shape",
+      "the tensor claims to repeat a few values into more than 16 MiB",
+  };
+  return texts[static_cast<size_t>(error)];
 }
 
 namespace {
 
 bool read_dim(Bytes bytes, int64_t& size) {
-  Cursor cursor(bytes);
-  Field field;
   size = 0;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) return false;
+  return each_field(bytes, [&](const Field& field) {
     if (field.is(schema::Dim::size, Wire::varint)) size = field.as_int64();
-  }
-  return true;
+  });
 }
 
 TensorError read_shape(Bytes bytes, TensorView& out) {
@@ -74,16 +63,14 @@ TensorView read_tensor(Bytes proto) {
   out.proto = proto;
   Bytes shape;
   uint64_t dtype = 0;
-  Cursor cursor(proto);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) {
-      out.error = TensorError::malformed;
-      return out;
-    }
+  const bool valid = each_field(proto, [&](const Field& field) {
     if (field.is(schema::Tensor::dtype, Wire::varint)) dtype = field.value;
     if (field.is(schema::Tensor::shape, Wire::bytes)) shape = field.bytes;
     if (field.is(schema::Tensor::content, Wire::bytes)) out.content = field.bytes;
+  });
+  if (!valid) {
+    out.error = TensorError::malformed;
+    return out;
   }
   out.dtype = dtype_of(dtype);
   out.error = read_shape(shape, out);
@@ -130,14 +117,12 @@ TensorError copy_strings(const TensorView& tensor, RepeatBudget& budget, std::ve
     if (!cursor.empty()) out.clear();
     return cursor.empty() ? TensorError::none : TensorError::mismatch;
   }
-  Cursor cursor(tensor.proto);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) {
-      out.clear();
-      return TensorError::malformed;
-    }
+  const bool valid = each_field(tensor.proto, [&](const Field& field) {
     if (field.is(schema::Tensor::string_val, Wire::bytes)) out.push_back(field.bytes);
+  });
+  if (!valid) {
+    out.clear();
+    return TensorError::malformed;
   }
   if (out.size() > tensor.count) {
     out.clear();

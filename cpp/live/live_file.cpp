@@ -17,19 +17,8 @@ constexpr uint64_t kLarge = uint64_t{12} << 20;  // a part of this many bytes is
 }  // namespace
 
 const char* file_change_name(FileChange change) {
-  switch (change) {
-    case FileChange::none:
-      return "none";
-    case FileChange::added:
-      return "new";
-    case FileChange::grown:
-      return "grown";
-    case FileChange::replaced:
-      return "replaced";
-    case FileChange::gone:
-      return "gone";
-  }
-  return "";
+  static constexpr const char* names[] = {"none", "new", "grown", "replaced", "gone"};
+  return names[static_cast<size_t>(change)];
 }
 
 FileChange LiveFile::compare(const FileStatus& found) const {

@@ -18,21 +18,9 @@ enum class FaultCode : uint8_t {
 constexpr size_t kFaultCodes = 6;
 
 constexpr const char* fault_name(FaultCode code) {
-  switch (code) {
-    case FaultCode::bad_length:
-      return "bad_length";
-    case FaultCode::bad_payload:
-      return "bad_payload";
-    case FaultCode::zeros:
-      return "zeros";
-    case FaultCode::torn:
-      return "torn";
-    case FaultCode::bad_event:
-      return "bad_event";
-    case FaultCode::too_long:
-      return "too_long";
-  }
-  return "";
+  constexpr const char* names[kFaultCodes] = {"bad_length", "bad_payload", "zeros",
+                                              "torn",       "bad_event",   "too_long"};
+  return names[static_cast<size_t>(code)];
 }
 
 constexpr size_t kMostFaults = 10000;  // the most that are listed per file and code

@@ -17,19 +17,8 @@
 namespace tbq {
 
 const char* rewrite_state_name(RewriteState state) {
-  switch (state) {
-    case RewriteState::done:
-      return "done";
-    case RewriteState::cancelled:
-      return "cancelled";
-    case RewriteState::damaged:
-      return "damaged";
-    case RewriteState::unreadable:
-      return "unreadable";
-    case RewriteState::unwritable:
-      return "unwritable";
-  }
-  return "";
+  static constexpr const char* names[] = {"done", "cancelled", "damaged", "unreadable", "unwritable"};
+  return names[static_cast<size_t>(state)];
 }
 
 namespace {

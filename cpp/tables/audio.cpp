@@ -3,8 +3,8 @@
 
 #include "bytes/utf8.hpp"
 #include "event/schema.hpp"
-#include "tables/encoded.hpp"
-#include "tables/text_columns.hpp"
+#include "tables/kinds.hpp"
+#include "tables/tensor_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -48,40 +48,36 @@ const char* audio_type(Bytes bytes) {
   return nullptr;
 }
 
-class Audio final : public Encoded {
+class Audio final : public Expander {
  public:
-  explicit Audio(ValueProblems& problems) : Encoded(problems, ValueField::audio) {}
-  void finish(Batch& batch) override {
-    batch.columns.push_back(index_.finish("index"));
-    batch.columns.push_back(sample_rate_.finish("sample_rate"));
-    batch.columns.push_back(channels_.finish("channels"));
-    batch.columns.push_back(frames_.finish("frames"));
-    batch.columns.push_back(content_type_.finish("content_type"));
-    batch.columns.push_back(label_.finish("label"));
-    batch.columns.push_back(data_.finish("data"));
+  using Expander::Expander;
+  void append(const Value& value) override {
+    value.row->field == ValueField::audio ? append_v1(value) : append_v2(value);
+  }
+  void reserve(uint64_t bytes, uint64_t values) override {
+    reserve_keys(values);
+    data_.data().reserve(static_cast<size_t>(bytes));
   }
 
  private:
-  void append_v1(const Value& value) override {
+  void append_v1(const Value& value) {
     double rate = 0;
     int64_t channels = 0, frames = 0;
     Bytes encoded;
     std::string_view type;
-    Cursor cursor(value.payload);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) return refuse(value, "the audio's protobuf cannot be read");
+    const bool valid = each_field(value.payload, [&](const Field& field) {
       if (field.is(schema::Audio::sample_rate, Wire::fixed32)) rate = field.as_float();
       if (field.is(schema::Audio::channels, Wire::varint)) channels = field.as_int64();
       if (field.is(schema::Audio::frames, Wire::varint)) frames = field.as_int64();
       if (field.is(schema::Audio::encoded, Wire::bytes)) encoded = field.bytes;
       if (field.is(schema::Audio::content_type, Wire::bytes)) type = as_text(field.bytes);
-    }
+    });
+    if (!valid) return refuse(value, "the audio's protobuf cannot be read");
     push(value, 0, rate, channels, frames, type, nullptr, encoded);
   }
 
   // [k, 2] of (encoded, label), or [k] of encoded.
-  void append_v2(const Value& value) override {
+  void append_v2(const Value& value) {
     if (value.row->field != ValueField::tensor) return refuse(value, "an audio clip without a value");
     const TensorView tensor = read_tensor(value.payload);
     const TensorError error = copy_strings(tensor, budget_, texts_);
@@ -107,33 +103,28 @@ class Audio final : public Encoded {
     if (!wav.valid && (type == "audio/wav" || type.empty())) {
       report(value, "bad_audio", "the audio clip is not a WAV file that can be read");
     }
-    put(sample_rate_, rate != 0 ? rate : wav.sample_rate, wav.valid || rate != 0);
-    put(channels_, channels != 0 ? channels : wav.channels, wav.valid || channels != 0);
-    put(frames_, frames != 0 ? frames : wav.frames, wav.valid || frames != 0);
-    append_text_or_null(content_type_, valid_utf8(type));
-    if (label) {
-      append_text(label_, utf8(value, as_text(*label)));
-    } else {
-      label_.append_null();
-    }
+    if (wav.valid || rate != 0) sample_rate_.append(rate != 0 ? rate : wav.sample_rate);
+    if (wav.valid || channels != 0) channels_.append(channels != 0 ? channels : wav.channels);
+    if (wav.valid || frames != 0) frames_.append(frames != 0 ? frames : wav.frames);
+    content_type_.append_or_null(valid_utf8(type));
+    if (label) label_.append(utf8(value, as_text(*label)));
     if (wants("data")) data_.append(as_text(encoded));
   }
 
   void refuse(const Value& value, const char* why) {
     report(value, "bad_audio", why);
     add_keys(value);
-    index_.append_null();
-    sample_rate_.append_null();
-    channels_.append_null();
-    frames_.append_null();
-    content_type_.append_null();
-    label_.append_null();
     if (wants("data")) data_.append(as_text(value.payload));
   }
 
-  FixedBuilder<int64_t> channels_, frames_;
-  FixedBuilder<double> sample_rate_;
-  TextBuilder content_type_, label_;
+  IntegerColumn index_{*this, "index"};
+  NumberColumn sample_rate_{*this, "sample_rate"};
+  IntegerColumn channels_{*this, "channels"};
+  IntegerColumn frames_{*this, "frames"};
+  StringColumn content_type_{*this, "content_type"};
+  StringColumn label_{*this, "label"};
+  BytesColumn data_{*this, "data", "Z"};
+  std::vector<Bytes> texts_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -23,13 +22,6 @@ class CustomScalars final : public Expander {
     }
     report(value, "bad_custom_scalars", "the layout cannot be read");
     if (rows() == before) push(value, {}, {}, -1, {}, layout, before);
-  }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(category_.finish("category"));
-    batch.columns.push_back(chart_.finish("chart"));
-    batch.columns.push_back(type_.finish("type"));
-    batch.columns.push_back(pattern_.finish("pattern"));
-    batch.columns.push_back(data_.finish("data"));
   }
 
  private:
@@ -93,26 +85,19 @@ class CustomScalars final : public Expander {
             std::string_view pattern, Bytes layout, uint64_t first) {
     const bool leads = rows() == first;
     add_keys(value);
-    bool complete = append_repeated(category_, utf8(value, category), budget_);
-    complete = append_repeated(chart_, utf8(value, chart), budget_) && complete;
-    if (!complete) report_repeated(value);
-    if (type < 0) {
-      type_.append_null();
-    } else {
-      type_.append(type);
-    }
-    append_text_or_null(pattern_, utf8(value, pattern));
-    if (leads) {
-      data_.append(as_text(layout));
-    } else {
-      data_.append_null();
-    }
+    append_repeated(value, category_, category);
+    append_repeated(value, chart_, chart);
+    if (type >= 0) type_.append(type);
+    pattern_.append_or_null(utf8(value, pattern));
+    if (leads) data_.append(as_text(layout));
   }
 
-  TextBuilder category_, chart_, pattern_;
-  LabelBuilder type_{string_dictionary({"multiline", "margin_value", "margin_lower", "margin_upper"})};
-  BytesBuilder data_{"Z"};
-  RepeatBudget budget_;
+  StringColumn category_{*this, "category"};
+  StringColumn chart_{*this, "chart"};
+  LabelColumn type_{*this, "type",
+                    string_dictionary({"multiline", "margin_value", "margin_lower", "margin_upper"})};
+  StringColumn pattern_{*this, "pattern"};
+  BytesColumn data_{*this, "data", "Z"};
 };
 
 }  // namespace

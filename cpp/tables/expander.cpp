@@ -5,7 +5,20 @@
 
 namespace tbq {
 
+// Completes the rows so far.
+void Expander::fill_up(size_t rows) {
+  for (const auto& [name, builder] : columns_) {
+    if (builder->rows() < rows && wants(name)) builder->append_nulls(rows - builder->rows());
+  }
+}
+
+void Expander::finish(Batch& batch) {
+  fill_up(static_cast<size_t>(batch.length));
+  for (const auto& [name, builder] : columns_) batch.columns.push_back(builder->finish(name));
+}
+
 void Expander::add_keys(const Value& value, size_t rows) {
+  fill_up(steps_.size());
   run_codes_.fill(value.run, rows);
   tag_codes_.fill(value.tag, rows);
   steps_.fill(value.row->step, rows);
@@ -24,7 +37,7 @@ void Expander::add_keys(std::span<const BlobRow> rows, int32_t run, int32_t tag)
   }
 }
 
-void Expander::reserve_keys(uint64_t /*bytes*/, uint64_t rows) {
+void Expander::reserve_keys(uint64_t rows) {
   run_codes_.reserve(static_cast<size_t>(rows));
   tag_codes_.reserve(static_cast<size_t>(rows));
   steps_.reserve(static_cast<size_t>(rows));
@@ -52,6 +65,14 @@ void Expander::finish_keys(Batch& batch, const std::shared_ptr<const Column>& ru
 void Expander::report(const Value& value, const char* code, std::string message) {
   problems_.add({code, value.row->run, value.series->tag, value.row->step, value.row->file, value.row->record,
                  std::move(message)});
+}
+
+void Expander::append_repeated(const Value& value, TextBuilder& column, std::string_view text) {
+  const std::string_view valid = utf8(value, text);
+  if (valid.size() > budget_.left)
+    return report(value, "too_large", "a long text on many rows was omitted from some of them");
+  budget_.left -= valid.size();
+  column.append_or_null(valid);
 }
 
 std::string_view Expander::utf8(const Value& value, std::string_view text) {

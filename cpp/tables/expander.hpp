@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "decode/result.hpp"
+#include "event/tensor.hpp"
 #include "tables/builders.hpp"
 #include "tables/value_problems.hpp"
 
@@ -33,7 +34,7 @@ struct Value {
 // it.
 inline constexpr const char* kNumberColumn = "value_number";
 
-// Turns values into rows of one table.
+// Turns values into rows of one table. A row has null in each column to which nothing was appended.
 class Expander {
  public:
   explicit Expander(ValueProblems& problems) : problems_(problems) {}
@@ -47,13 +48,15 @@ class Expander {
   // call.
   virtual void append(const Value& value) = 0;
   // Reserves room for values with `bytes` bytes in total.
-  virtual void reserve(uint64_t bytes, uint64_t values) { reserve_keys(bytes, values); }
+  virtual void reserve(uint64_t /*bytes*/, uint64_t values) { reserve_keys(values); }
   // Makes rows from values that already lie consecutively in columns (see BlobRow::bins), kept alive by
   // `owner`. The expander must be empty, and the next call must be finish().
   virtual void adopt(std::span<const BlobRow> /*rows*/, const std::shared_ptr<const void>& /*owner*/) {}
-  // Moves the columns after the keys out and leaves the expander empty.
-  virtual void finish(Batch& batch) = 0;
+  // Moves the columns after the keys out, with batch.length rows, and leaves the expander empty.
+  virtual void finish(Batch& batch);
 
+  // Adds a column after those that were added before.
+  void add_column(const char* name, ColumnBuilder& builder) { columns_.push_back({name, &builder}); }
   uint64_t rows() const { return steps_.size(); }
   // Adds the keys of adopted rows.
   void add_keys(std::span<const BlobRow> rows, int32_t run, int32_t tag);
@@ -69,24 +72,48 @@ class Expander {
 
  protected:
   void add_keys(const Value& value, size_t rows = 1);
-  void reserve_keys(uint64_t bytes, uint64_t rows);
+  void reserve_keys(uint64_t rows);
   void report(const Value& value, const char* code, std::string message);
   // Returns `text` itself if it is UTF-8; otherwise repairs it and reports a problem.
   std::string_view utf8(const Value& value, std::string_view text);
-  void report_repeated(const Value& value) {
-    report(value, "too_large", "a long text on many rows was omitted from some of them");
-  }
+  // Appends a text that one message repeats on many rows; null once the budget is spent.
+  void append_repeated(const Value& value, TextBuilder& column, std::string_view text);
+
+  RepeatBudget budget_;
 
  private:
+  struct NamedColumn {
+    const char* name;
+    ColumnBuilder* builder;
+  };
+  void fill_up(size_t rows);
+
   ValueProblems& problems_;
   const std::vector<std::string>* wanted_ = nullptr;
   bool numbered_ = false;
   std::string repaired_;
+  std::vector<NamedColumn> columns_;
   GrowableBuffer<int32_t> run_codes_;
   GrowableBuffer<int32_t> tag_codes_;
   GrowableBuffer<int64_t> steps_;
   GrowableBuffer<double> walls_;
   GrowableBuffer<int64_t> numbers_of_values_;
 };
+
+// A column of an expander's table.
+template <class Builder>
+class Named : public Builder {
+ public:
+  template <class... Arguments>
+  Named(Expander& table, const char* name, Arguments&&... arguments)
+      : Builder(std::forward<Arguments>(arguments)...) {
+    table.add_column(name, *this);
+  }
+};
+using StringColumn = Named<TextBuilder>;
+using BytesColumn = Named<BytesBuilder>;
+using LabelColumn = Named<LabelBuilder>;
+using IntegerColumn = Named<FixedBuilder<int64_t>>;
+using NumberColumn = Named<FixedBuilder<double>>;
 
 }  // namespace tbq

@@ -3,7 +3,6 @@
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -22,11 +21,9 @@ Bytes graph_def(int32_t format, Bytes bytes) {
   if (format == kKerasModel) return {};
   if (format == kGraphDef) return bytes;
   Bytes graph;
-  Cursor cursor(bytes);
-  Field field;
-  while (!cursor.empty() && cursor.field(field)) {
+  each_field(bytes, [&](const Field& field) {
     if (field.is(schema::MetaGraphDef::graph_def, Wire::bytes)) graph = field.bytes;
-  }
+  });
   return graph;
 }
 
@@ -34,33 +31,24 @@ Bytes graph_def(int32_t format, Bytes bytes) {
 // malformed.
 template <class Node>
 bool walk_nodes(Bytes graph, Node&& node) {
-  Cursor cursor(graph);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) return false;
-    if (field.is(schema::GraphDef::node, Wire::bytes)) node(field.bytes, std::string_view());
-    if (!field.is(schema::GraphDef::library, Wire::bytes)) continue;
-    Cursor library(field.bytes);
-    while (!library.empty()) {
-      if (!library.field(field)) return false;
-      if (!field.is(schema::FunctionLibrary::function, Wire::bytes)) continue;
-      const Bytes function = field.bytes;
+  bool valid = true;
+  // Calls each(bytes) for each such field of a message, until one is malformed.
+  const auto walk = [&](Bytes message, uint32_t number, auto&& each) {
+    valid = valid && each_field(message, [&](const Field& field) {
+              if (valid && field.is(number, Wire::bytes)) each(field.bytes);
+            });
+  };
+  walk(graph, schema::GraphDef::node, [&](Bytes bytes) { node(bytes, std::string_view()); });
+  walk(graph, schema::GraphDef::library, [&](Bytes library) {
+    walk(library, schema::FunctionLibrary::function, [&](Bytes function) {
       std::string_view name;
-      for (Cursor inner(function); !inner.empty();) {
-        if (!inner.field(field)) return false;
-        if (!field.is(schema::FunctionDef::signature, Wire::bytes)) continue;
-        for (Cursor signature(field.bytes); !signature.empty();) {
-          if (!signature.field(field)) return false;
-          if (field.is(schema::OpDef::name, Wire::bytes)) name = as_text(field.bytes);
-        }
-      }
-      for (Cursor inner(function); !inner.empty();) {
-        if (!inner.field(field)) return false;
-        if (field.is(schema::FunctionDef::node, Wire::bytes)) node(field.bytes, name);
-      }
-    }
-  }
-  return true;
+      walk(function, schema::FunctionDef::signature, [&](Bytes signature) {
+        walk(signature, schema::OpDef::name, [&](Bytes bytes) { name = as_text(bytes); });
+      });
+      walk(function, schema::FunctionDef::node, [&](Bytes bytes) { node(bytes, name); });
+    });
+  });
+  return valid;
 }
 
 class Graphs final : public Expander {
@@ -79,24 +67,14 @@ class Graphs final : public Expander {
       good = walk_nodes(graph_def(format, bytes), [&](Bytes, std::string_view) { ++count; });
     }
     if (!good) report(value, "bad_graph", "the graph cannot be read");
-    if (good && format != kKerasModel) {
-      nodes_.append(count);
-    } else {
-      nodes_.append_null();
-    }
+    if (good && format != kKerasModel) nodes_.append(count);
     if (wants("data")) data_.append(as_text(bytes));
-  }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(format_.finish("format"));
-    batch.columns.push_back(nodes_.finish("nodes"));
-    batch.columns.push_back(data_.finish("data"));
   }
 
  private:
-  LabelBuilder format_{string_dictionary({"graph_def", "meta_graph_def", "keras_model"})};
-  FixedBuilder<int64_t> nodes_;
-  BytesBuilder data_{"Z"};
-  RepeatBudget budget_;
+  LabelColumn format_{*this, "format", string_dictionary({"graph_def", "meta_graph_def", "keras_model"})};
+  IntegerColumn nodes_{*this, "nodes"};
+  BytesColumn data_{*this, "data", "Z"};
 };
 
 class Nodes final : public Expander {
@@ -111,26 +89,13 @@ class Nodes final : public Expander {
            });
     if (!good) report(value, "bad_graph", "the graph cannot be read");
   }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(name_.finish("name"));
-    batch.columns.push_back(op_.finish("op"));
-    batch.columns.push_back(device_.finish("device"));
-    batch.columns.push_back(inputs_.finish("inputs"));
-    batch.columns.push_back(function_.finish("function"));
-  }
 
  private:
   void append_node(const Value& value, Bytes node, std::string_view function) {
     std::string_view name, op, device;
     std::string repaired;
-    Cursor cursor(node);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) {
-        report(value, "bad_graph", "a node of the graph cannot be read");
-        break;
-      }
-      if (field.wire != Wire::bytes) continue;
+    const bool valid = each_field(node, [&](const Field& field) {
+      if (field.wire != Wire::bytes) return;
       if (field.number == schema::NodeDef::name) name = as_text(field.bytes);
       if (field.number == schema::NodeDef::op) op = as_text(field.bytes);
       if (field.number == schema::NodeDef::input) {
@@ -138,18 +103,21 @@ class Nodes final : public Expander {
         inputs_.append(is_valid_utf8(text) ? text : std::string_view(repaired = valid_utf8(text)));
       }
       if (field.number == schema::NodeDef::device) device = as_text(field.bytes);
-    }
+    });
+    if (!valid) report(value, "bad_graph", "a node of the graph cannot be read");
     add_keys(value);
     inputs_.close();
-    append_text(name_, utf8(value, name));
-    append_text(op_, utf8(value, op));
-    append_text_or_null(device_, utf8(value, device));
-    if (!append_repeated(function_, utf8(value, function), budget_)) report_repeated(value);
+    name_.append(utf8(value, name));
+    op_.append(utf8(value, op));
+    device_.append_or_null(utf8(value, device));
+    append_repeated(value, function_, function);
   }
 
-  TextBuilder name_, op_, device_, function_;
-  TextListBuilder inputs_;
-  RepeatBudget budget_;
+  StringColumn name_{*this, "name"};
+  StringColumn op_{*this, "op"};
+  StringColumn device_{*this, "device"};
+  Named<TextListBuilder> inputs_{*this, "inputs"};
+  StringColumn function_{*this, "function"};
 };
 
 }  // namespace

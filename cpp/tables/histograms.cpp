@@ -33,7 +33,7 @@ class Histograms final : public Expander {
     }
   }
   void reserve(uint64_t bytes, uint64_t values) override {
-    reserve_keys(bytes, values);
+    reserve_keys(values);
     for (auto* column : {&left_, &right_, &count_}) column->values().reserve(static_cast<size_t>(bytes / 24));
   }
   void adopt(std::span<const BlobRow> rows, const std::shared_ptr<const void>& owner) override {
@@ -58,26 +58,15 @@ class Histograms final : public Expander {
     }
   }
   void finish(Batch& batch) override {
-    if (!adopted_.empty()) {
-      std::move(adopted_.begin(), adopted_.end(), std::back_inserter(batch.columns));
-      adopted_.clear();
-      return;
-    }
-    batch.columns.push_back(min_.finish("min"));
-    batch.columns.push_back(max_.finish("max"));
-    batch.columns.push_back(num_.finish("num"));
-    batch.columns.push_back(sum_.finish("sum"));
-    batch.columns.push_back(sum_squares_.finish("sum_squares"));
-    batch.columns.push_back(left_.finish("left"));
-    batch.columns.push_back(right_.finish("right"));
-    batch.columns.push_back(count_.finish("count"));
+    if (adopted_.empty()) return Expander::finish(batch);
+    std::move(adopted_.begin(), adopted_.end(), std::back_inserter(batch.columns));
+    adopted_.clear();
   }
 
  private:
   bool lists() const { return wants("left") || wants("right") || wants("count"); }
 
   void append_v2(const Value& value) {
-    for (auto* column : {&min_, &max_, &num_, &sum_, &sum_squares_}) column->append_null();
     if (!lists()) return;
     if (value.row->field != ValueField::tensor) return refuse(value, "a histogram without a value");
     if (value.row->bins > 0) return append_columns(*value.row);
@@ -175,16 +164,12 @@ class Histograms final : public Expander {
     count_.close();
   }
 
-  void refuse(const Value& value, const char* why) {
-    report(value, "bad_histogram", why);
-    left_.append_null();
-    right_.append_null();
-    count_.append_null();
-  }
+  void refuse(const Value& value, const char* why) { report(value, "bad_histogram", why); }
 
-  FixedBuilder<double> min_, max_, num_, sum_, sum_squares_;
-  ListBuilder<double> left_, right_, count_;
-  RepeatBudget budget_;
+  using ListColumn = Named<ListBuilder<double>>;
+  NumberColumn min_{*this, "min"}, max_{*this, "max"}, num_{*this, "num"}, sum_{*this, "sum"};
+  NumberColumn sum_squares_{*this, "sum_squares"};
+  ListColumn left_{*this, "left"}, right_{*this, "right"}, count_{*this, "count"};
   GrowableBuffer<double> limits_, numbers_;
   std::vector<Column> adopted_;
 };

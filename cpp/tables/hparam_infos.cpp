@@ -12,13 +12,6 @@ class Metrics final : public HparamsBase {
   void append(const Value& value) override {
     each_info(value, schema::Experiment::metric_infos, [&](Bytes info) { append_one(value, info); });
   }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(group_.finish("group"));
-    batch.columns.push_back(name_.finish("name"));
-    batch.columns.push_back(display_name_.finish("display_name"));
-    batch.columns.push_back(description_.finish("description"));
-    batch.columns.push_back(dataset_.finish("dataset"));
-  }
 
  private:
   void append_one(const Value& value, Bytes info) {
@@ -37,15 +30,18 @@ class Metrics final : public HparamsBase {
     });
     if (!good) return;
     add_keys(value);
-    text(value, group_, group);
-    append_text(name_, tbq::display_name(name));
-    text(value, display_name_, display_name);
-    text(value, description_, description);
+    group_.append_or_null(utf8(value, group));
+    name_.append(tbq::display_name(name));
+    display_name_.append_or_null(utf8(value, display_name));
+    description_.append_or_null(utf8(value, description));
     dataset_.append(static_cast<int32_t>(dataset < 3 ? dataset : 0));
   }
 
-  TextBuilder group_, name_, display_name_, description_;
-  LabelBuilder dataset_{string_dictionary({"unknown", "training", "validation"})};
+  StringColumn group_{*this, "group"};
+  StringColumn name_{*this, "name"};
+  StringColumn display_name_{*this, "display_name"};
+  StringColumn description_{*this, "description"};
+  LabelColumn dataset_{*this, "dataset", string_dictionary({"unknown", "training", "validation"})};
 };
 
 class Domains final : public HparamsBase {
@@ -53,15 +49,6 @@ class Domains final : public HparamsBase {
   using HparamsBase::HparamsBase;
   void append(const Value& value) override {
     each_info(value, schema::Experiment::hparam_infos, [&](Bytes info) { append_one(value, info); });
-  }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(name_.finish("name"));
-    batch.columns.push_back(type_.finish("type"));
-    batch.columns.push_back(display_name_.finish("display_name"));
-    batch.columns.push_back(description_.finish("description"));
-    batch.columns.push_back(domain_.finish("domain"));
-    batch.columns.push_back(min_.finish("min"));
-    batch.columns.push_back(max_.finish("max"));
   }
 
  private:
@@ -90,23 +77,22 @@ class Domains final : public HparamsBase {
     });
     if (!good) return;
     add_keys(value);
-    append_text(name_, tbq::display_name(name));
+    name_.append(tbq::display_name(name));
     type_.append(static_cast<int32_t>(type < 4 ? type : 0));
-    text(value, display_name_, display_name);
-    text(value, description_, description);
-    text(value, domain_, domain);
-    if (interval) {
-      min_.append(min);
-      max_.append(max);
-    } else {
-      min_.append_null();
-      max_.append_null();
-    }
+    display_name_.append_or_null(utf8(value, display_name));
+    description_.append_or_null(utf8(value, description));
+    domain_.append_or_null(utf8(value, domain));
+    if (interval) min_.append(min);
+    if (interval) max_.append(max);
   }
 
-  TextBuilder name_, display_name_, description_, domain_;
-  LabelBuilder type_{string_dictionary({"unset", "string", "bool", "number"})};
-  FixedBuilder<double> min_, max_;
+  StringColumn name_{*this, "name"};
+  LabelColumn type_{*this, "type", string_dictionary({"unset", "string", "bool", "number"})};
+  StringColumn display_name_{*this, "display_name"};
+  StringColumn description_{*this, "description"};
+  StringColumn domain_{*this, "domain"};
+  NumberColumn min_{*this, "min"};
+  NumberColumn max_{*this, "max"};
 };
 
 }  // namespace

@@ -31,15 +31,6 @@ class Hparams final : public HparamsBase {
       if (field.is(schema::SessionStartInfo::hparams, Wire::bytes)) append_one(value, field.bytes, group);
     });
   }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(name_.finish("name"));
-    batch.columns.push_back(type_.finish("type"));
-    batch.columns.push_back(number_.finish("number"));
-    batch.columns.push_back(string_.finish("string"));
-    batch.columns.push_back(bool_.finish("bool"));
-    batch.columns.push_back(group_.finish("group"));
-    batch.columns.push_back(status_column_.finish("status"));
-  }
 
  private:
   void append_one(const Value& value, Bytes entry, std::string_view group) {
@@ -51,41 +42,28 @@ class Hparams final : public HparamsBase {
       return;
     }
     add_keys(value);
-    append_text(name_, tbq::display_name(name));
+    name_.append(tbq::display_name(name));
     type_.append(held.type);
-    if (held.type == kNumber) {
-      number_.append(held.number);
-    } else {
-      number_.append_null();
-    }
-    if (held.type == kText) {
-      append_text(string_, utf8(value, as_text(held.bytes)));
-    } else if (held.type == kList || held.type == kStruct) {
+    if (held.type == kNumber) number_.append(held.number);
+    if (held.type == kText) string_.append(utf8(value, as_text(held.bytes)));
+    if (held.type == kList || held.type == kStruct) {
       std::string json;
       if (!json_value(bytes, json)) bad(value);
-      append_text(string_, utf8(value, json));
-    } else {
-      string_.append_null();
+      string_.append(utf8(value, json));
     }
-    if (held.type == kBool) {
-      bool_.append(held.flag);
-    } else {
-      bool_.append_null();
-    }
-    if (!append_repeated(group_, utf8(value, group), budget_)) report_repeated(value);
-    if (status_ < 0) {
-      status_column_.append_null();
-    } else {
-      status_column_.append(status_);
-    }
+    if (held.type == kBool) bool_.append(held.flag);
+    append_repeated(value, group_, group);
+    if (status_ >= 0) status_column_.append(status_);
   }
 
-  TextBuilder name_, string_, group_;
-  LabelBuilder type_{string_dictionary({"number", "string", "bool", "null", "list", "struct"})};
-  FixedBuilder<double> number_;
-  BoolBuilder bool_;
-  LabelBuilder status_column_{string_dictionary({"unknown", "success", "failure", "running"})};
-  RepeatBudget budget_;
+  StringColumn name_{*this, "name"};
+  LabelColumn type_{*this, "type", string_dictionary({"number", "string", "bool", "null", "list", "struct"})};
+  NumberColumn number_{*this, "number"};
+  StringColumn string_{*this, "string"};
+  Named<BoolBuilder> bool_{*this, "bool"};
+  StringColumn group_{*this, "group"};
+  LabelColumn status_column_{*this, "status",
+                             string_dictionary({"unknown", "success", "failure", "running"})};
   uint32_t run_ = UINT32_MAX;
   int32_t status_ = -1;
 };

@@ -6,7 +6,6 @@
 #include "event/metadata.hpp"
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 
@@ -23,15 +22,11 @@ class HparamsBase : public Expander {
  protected:
   // Returns false, and reports a problem, if the plugin's data cannot be read.
   bool read(const Value& value, Message& out) {
-    Cursor cursor(plugin_content(value.metadata));
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) return bad(value);
+    return walk(value, plugin_content(value.metadata), [&](const Field& field) {
       if (field.wire == Wire::bytes && field.number >= schema::HparamsPluginData::experiment &&
           field.number <= schema::HparamsPluginData::session_end_info)
         out = {field.number, field.bytes};
-    }
-    return true;
+    });
   }
   bool bad(const Value& value) {
     report(value, "bad_hparams", "the hparams plugin's data cannot be read");
@@ -40,13 +35,7 @@ class HparamsBase : public Expander {
   // Calls each(field) for each field of a message.
   template <class Each>
   bool walk(const Value& value, Bytes message, Each&& each) {
-    Cursor cursor(message);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) return bad(value);
-      each(field);
-    }
-    return true;
+    return each_field(message, each) || bad(value);
   }
   // Calls each(info) for each message that an experiment lists in field `number`.
   template <class Each>
@@ -56,13 +45,6 @@ class HparamsBase : public Expander {
     walk(value, message.bytes, [&](const Field& field) {
       if (field.is(number, Wire::bytes)) each(field.bytes);
     });
-  }
-  void text(const Value& value, TextBuilder& column, std::string_view what) {
-    if (what.empty()) {
-      column.append_null();
-    } else {
-      append_text(column, utf8(value, what));
-    }
   }
 };
 

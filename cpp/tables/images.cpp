@@ -2,42 +2,40 @@
 #include <charconv>
 
 #include "event/schema.hpp"
-#include "tables/encoded.hpp"
 #include "tables/image_head.hpp"
+#include "tables/kinds.hpp"
+#include "tables/tensor_columns.hpp"
 
 namespace tbq {
 namespace {
 
-class Images final : public Encoded {
+class Images final : public Expander {
  public:
-  explicit Images(ValueProblems& problems) : Encoded(problems, ValueField::image) {}
-  void finish(Batch& batch) override {
-    batch.columns.push_back(index_.finish("index"));
-    batch.columns.push_back(width_.finish("width"));
-    batch.columns.push_back(height_.finish("height"));
-    batch.columns.push_back(format_.finish("format"));
-    batch.columns.push_back(colorspace_.finish("colorspace"));
-    batch.columns.push_back(data_.finish("data"));
+  using Expander::Expander;
+  void append(const Value& value) override {
+    value.row->field == ValueField::image ? append_v1(value) : append_v2(value);
+  }
+  void reserve(uint64_t bytes, uint64_t values) override {
+    reserve_keys(values);
+    data_.data().reserve(static_cast<size_t>(bytes));
   }
 
  private:
-  void append_v1(const Value& value) override {
+  void append_v1(const Value& value) {
     int64_t height = -1, width = -1, colorspace = -1;
     Bytes encoded;
-    Cursor cursor(value.payload);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) return refuse(value, "the image's protobuf cannot be read");
+    const bool valid = each_field(value.payload, [&](const Field& field) {
       if (field.is(schema::Image::height, Wire::varint)) height = field.as_int64();
       if (field.is(schema::Image::width, Wire::varint)) width = field.as_int64();
       if (field.is(schema::Image::colorspace, Wire::varint)) colorspace = field.as_int64();
       if (field.is(schema::Image::encoded, Wire::bytes)) encoded = field.bytes;
-    }
+    });
+    if (!valid) return refuse(value, "the image's protobuf cannot be read");
     push(value, 0, width, height, colorspace, encoded);
   }
 
   // [width, height, image, image, …]
-  void append_v2(const Value& value) override {
+  void append_v2(const Value& value) {
     if (value.row->field != ValueField::tensor) return refuse(value, "an image without a value");
     const TensorError error = copy_strings(read_tensor(value.payload), budget_, texts_);
     if (error != TensorError::none) return refuse(value, tensor_error_text(error));
@@ -62,12 +60,11 @@ class Images final : public Encoded {
     index_.append(index);
     if (width <= 0) width = head.width;
     if (height <= 0) height = head.height;
-    put(width_, width, width >= 0);
-    put(height_, height, height >= 0);
-    put(colorspace_, colorspace, colorspace >= 0);
+    if (width >= 0) width_.append(width);
+    if (height >= 0) height_.append(height);
+    if (colorspace >= 0) colorspace_.append(colorspace);
     if (wants("data")) data_.append(as_text(encoded));
     if (head.format == kUnknownFormat) {
-      format_.append_null();
       report(value, "bad_image", "unknown image format (want PNG, JPEG, GIF, BMP, WebP or TIFF)");
     } else {
       format_.append(head.format);
@@ -77,16 +74,16 @@ class Images final : public Encoded {
   void refuse(const Value& value, const char* why) {
     report(value, "bad_image", why);
     add_keys(value);
-    index_.append_null();
-    width_.append_null();
-    height_.append_null();
-    colorspace_.append_null();
-    format_.append_null();
     if (wants("data")) data_.append(as_text(value.payload));
   }
 
-  FixedBuilder<int64_t> width_, height_, colorspace_;
-  LabelBuilder format_{string_dictionary({"png", "jpeg", "gif", "bmp", "webp", "tiff"})};
+  IntegerColumn index_{*this, "index"};
+  IntegerColumn width_{*this, "width"};
+  IntegerColumn height_{*this, "height"};
+  LabelColumn format_{*this, "format", string_dictionary({"png", "jpeg", "gif", "bmp", "webp", "tiff"})};
+  IntegerColumn colorspace_{*this, "colorspace"};
+  BytesColumn data_{*this, "data", "Z"};
+  std::vector<Bytes> texts_;
 };
 
 }  // namespace

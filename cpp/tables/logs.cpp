@@ -1,7 +1,6 @@
 // The table `logs`: log messages, and where sessions started, stopped and saved.
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -14,13 +13,7 @@ class Logs final : public Expander {
     const bool session = value.row->field == ValueField::session_log;
     uint64_t level = 0;
     std::string_view message, checkpoint;
-    Cursor cursor(value.payload);
-    Field field;
-    while (!cursor.empty()) {
-      if (!cursor.field(field)) {
-        report(value, "bad_log", "the log message cannot be read");
-        break;
-      }
+    const bool valid = each_field(value.payload, [&](const Field& field) {
       if (session) {
         if (field.is(schema::SessionLog::status, Wire::varint)) level = field.value;
         if (field.is(schema::SessionLog::checkpoint_path, Wire::bytes)) checkpoint = as_text(field.bytes);
@@ -29,22 +22,20 @@ class Logs final : public Expander {
         if (field.is(schema::LogMessage::level, Wire::varint)) level = field.value;
         if (field.is(schema::LogMessage::message, Wire::bytes)) message = as_text(field.bytes);
       }
-    }
+    });
+    if (!valid) report(value, "bad_log", "the log message cannot be read");
     level_.append(session ? 6 + static_cast<int32_t>(level < 4 ? level : 0)
                           : static_cast<int32_t>(level <= 50 ? level / 10 : 0));
-    append_text_or_null(message_, utf8(value, message));
-    append_text_or_null(checkpoint_, utf8(value, checkpoint));
-  }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(level_.finish("level"));
-    batch.columns.push_back(message_.finish("message"));
-    batch.columns.push_back(checkpoint_.finish("checkpoint_path"));
+    message_.append_or_null(utf8(value, message));
+    checkpoint_.append_or_null(utf8(value, checkpoint));
   }
 
  private:
-  LabelBuilder level_{string_dictionary({"unknown", "debugging", "info", "warn", "error", "fatal",
-                                         "unspecified", "start", "stop", "checkpoint"})};
-  TextBuilder message_, checkpoint_;
+  LabelColumn level_{*this, "level",
+                     string_dictionary({"unknown", "debugging", "info", "warn", "error", "fatal",
+                                        "unspecified", "start", "stop", "checkpoint"})};
+  StringColumn message_{*this, "message"};
+  StringColumn checkpoint_{*this, "checkpoint_path"};
 };
 
 }  // namespace

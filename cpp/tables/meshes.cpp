@@ -4,7 +4,6 @@
 #include "event/schema.hpp"
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -16,31 +15,24 @@ class Meshes final : public Expander {
     add_keys(value);
     uint64_t component = 0;
     std::string_view name, config;
-    Cursor cursor(plugin_content(value.metadata));
-    Field field;
-    while (!cursor.empty() && cursor.field(field)) {
+    each_field(plugin_content(value.metadata), [&](const Field& field) {
       if (field.is(schema::MeshPluginData::name, Wire::bytes)) name = as_text(field.bytes);
       if (field.is(schema::MeshPluginData::content_type, Wire::varint)) component = field.value;
       if (field.is(schema::MeshPluginData::json_config, Wire::bytes)) config = as_text(field.bytes);
-    }
-    append_text_or_null(name_, valid_utf8(name));
+    });
+    name_.append_or_null(valid_utf8(name));
     component_.append(static_cast<int32_t>(component < 4 ? component : 0));
-    append_text_or_null(config_, valid_utf8(config));
+    config_.append_or_null(valid_utf8(config));
     const TensorError error =
         value.row->field == ValueField::tensor ? tensor_.append(value) : TensorError::dtype;
     if (value.row->field != ValueField::tensor) tensor_.append_raw(value.payload);
     if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
   }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(name_.finish("name"));
-    batch.columns.push_back(component_.finish("component"));
-    batch.columns.push_back(config_.finish("config"));
-    tensor_.finish(batch);
-  }
 
  private:
-  TextBuilder name_, config_;
-  LabelBuilder component_{string_dictionary({"undefined", "vertex", "face", "color"})};
+  StringColumn name_{*this, "name"};
+  LabelColumn component_{*this, "component", string_dictionary({"undefined", "vertex", "face", "color"})};
+  StringColumn config_{*this, "config"};
   TensorColumns tensor_{*this};
 };
 

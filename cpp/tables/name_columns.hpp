@@ -3,13 +3,14 @@
 
 #include "bytes/utf8.hpp"
 #include "tables/expander.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 
 // Uses the event's own metadata, or else the tag's first.
 class NameColumns {
  public:
+  explicit NameColumns(Expander& table)
+      : display_name_(table, "display_name"), description_(table, "description") {}
   void append(const Value& value) {
     const TagMetadata* known = &value.series->metadata;
     TagMetadata own;
@@ -19,16 +20,12 @@ class NameColumns {
       if (own.description.empty()) own.description = known->description;
       known = &own;
     }
-    append_text_or_null(display_name_, valid_utf8(known->display_name));
-    append_text_or_null(description_, valid_utf8(known->description));
-  }
-  void finish(Batch& batch) {
-    batch.columns.push_back(display_name_.finish("display_name"));
-    batch.columns.push_back(description_.finish("description"));
+    display_name_.append_or_null(valid_utf8(known->display_name));
+    description_.append_or_null(valid_utf8(known->description));
   }
 
  private:
-  TextBuilder display_name_, description_;
+  StringColumn display_name_, description_;
 };
 
 }  // namespace tbq

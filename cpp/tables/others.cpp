@@ -4,7 +4,6 @@
 #include "tables/kinds.hpp"
 #include "tables/name_columns.hpp"
 #include "tables/tensor_columns.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -24,33 +23,24 @@ class Others final : public Expander {
     const TagMetadata* known = &value.series->metadata;
     TagMetadata own;
     if (value.row->metadata && parse_metadata(value.metadata, own)) known = &own;
-    append_text_or_null(plugin_, valid_utf8(known->plugin));
+    plugin_.append_or_null(valid_utf8(known->plugin));
     form_.append(static_cast<int32_t>(value.row->field));
-    if (value.row->field == ValueField::none) {
-      tensor_.append_null();
-    } else if (value.row->field == ValueField::tensor) {
+    if (value.row->field == ValueField::tensor) {
       const TensorError error = tensor_.append(value);
       if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
-    } else {
+    } else if (value.row->field != ValueField::none) {
       tensor_.append_raw(value.payload);
     }
     content_.append(as_text(plugin_content(value.metadata)));
     names_.append(value);
   }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(plugin_.finish("plugin"));
-    batch.columns.push_back(form_.finish("form"));
-    tensor_.finish(batch);
-    batch.columns.push_back(content_.finish("content"));
-    names_.finish(batch);
-  }
 
  private:
-  TextBuilder plugin_;
-  LabelBuilder form_{field_dictionary()};
+  StringColumn plugin_{*this, "plugin"};
+  LabelColumn form_{*this, "form", field_dictionary()};
   TensorColumns tensor_{*this};
-  BytesBuilder content_{"Z"};
-  NameColumns names_;
+  BytesColumn content_{*this, "content", "Z"};
+  NameColumns names_{*this};
 };
 
 }  // namespace

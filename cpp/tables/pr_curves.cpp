@@ -25,25 +25,17 @@ class PrCurves final : public Expander {
     }
     for (size_t row = 0; row < 6; ++row) columns_[row].append(numbers_.data() + row * rows, rows);
   }
-  void finish(Batch& batch) override {
-    static constexpr const char* names[] = {"true_pos",  "false_pos", "true_neg",
-                                            "false_neg", "precision", "recall"};
-    batch.columns.push_back(threshold_.finish("threshold"));
-    for (size_t i = 0; i < 6; ++i) batch.columns.push_back(columns_[i].finish(names[i]));
-  }
 
  private:
   // Keeps an empty row, because there was a curve at this step.
   void refuse(const Value& value, const char* why) {
     report(value, "bad_pr_curve", why);
     add_keys(value);
-    threshold_.append_null();
-    for (auto& column : columns_) column.append_null();
   }
 
-  FixedBuilder<double> threshold_;
-  FixedBuilder<double> columns_[6];
-  RepeatBudget budget_;
+  NumberColumn threshold_{*this, "threshold"};
+  NumberColumn columns_[6] = {{*this, "true_pos"},  {*this, "false_pos"}, {*this, "true_neg"},
+                              {*this, "false_neg"}, {*this, "precision"}, {*this, "recall"}};
   GrowableBuffer<double> numbers_;
 };
 

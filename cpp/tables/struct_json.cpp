@@ -56,10 +56,7 @@ bool json_struct(Bytes fields, std::string& out, int depth) {
 }  // namespace
 
 bool read_value(Bytes value, Held& out) {
-  Cursor cursor(value);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) return false;
+  return each_field(value, [&](const Field& field) {
     if (field.is(schema::StructValue::null_value, Wire::varint)) out.type = kNull;
     if (field.is(schema::StructValue::number_value, Wire::fixed64)) {
       out.type = kNumber;
@@ -73,19 +70,14 @@ bool read_value(Bytes value, Held& out) {
     if (field.is(schema::StructValue::struct_value, Wire::bytes)) out.type = kStruct;
     if (field.is(schema::StructValue::list_value, Wire::bytes)) out.type = kList;
     if (field.wire == Wire::bytes) out.bytes = field.bytes;
-  }
-  return true;
+  });
 }
 
 bool read_entry(Bytes entry, std::string_view& key, Bytes& value) {
-  Cursor cursor(entry);
-  Field field;
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) return false;
+  return each_field(entry, [&](const Field& field) {
     if (field.is(schema::MapEntry::key, Wire::bytes)) key = as_text(field.bytes);
     if (field.is(schema::MapEntry::value, Wire::bytes)) value = field.bytes;
-  }
-  return true;
+  });
 }
 
 bool json_list(Bytes list, std::string& out, int depth) {

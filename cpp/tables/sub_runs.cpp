@@ -30,20 +30,20 @@ struct Seen {
 
 // Reads the SessionStartInfo in the metadata of its tag; returns false if it cannot be read.
 bool read_start(Bytes metadata, Seen& seen, std::string& hparams) {
-  Cursor data(plugin_content(metadata));
-  Field field;
   Bytes start;
-  while (!data.empty()) {
-    if (!data.field(field)) return false;
-    if (field.is(schema::HparamsPluginData::session_start_info, Wire::bytes)) start = field.bytes;
-  }
   std::vector<std::string_view> entries;
-  Cursor cursor(start);
-  while (!cursor.empty()) {
-    if (!cursor.field(field)) return false;
-    if (field.is(schema::SessionStartInfo::hparams, Wire::bytes)) entries.push_back(as_text(field.bytes));
-    if (field.is(schema::SessionStartInfo::group_name, Wire::bytes)) seen.grouped = !field.bytes.empty();
-  }
+  const bool valid = each_field(plugin_content(metadata),
+                                [&](const Field& field) {
+                                  if (field.is(schema::HparamsPluginData::session_start_info, Wire::bytes))
+                                    start = field.bytes;
+                                }) &&
+                     each_field(start, [&](const Field& field) {
+                       if (field.is(schema::SessionStartInfo::hparams, Wire::bytes))
+                         entries.push_back(as_text(field.bytes));
+                       if (field.is(schema::SessionStartInfo::group_name, Wire::bytes))
+                         seen.grouped = !field.bytes.empty();
+                     });
+  if (!valid) return false;
   std::sort(entries.begin(), entries.end());
   hparams = "s";  // not empty, even without hyperparameters
   for (const std::string_view entry : entries) {

@@ -39,7 +39,6 @@ TensorError TensorColumns::append(const Value& value) {
     error = check_numbers(tensor, budget_);
   }
   if (error != TensorError::none) {
-    shape_.append_null();
     data_.append(copied ? as_text(value.payload) : std::string_view());
     return error;
   }
@@ -49,22 +48,8 @@ TensorError TensorColumns::append(const Value& value) {
   return error;
 }
 
-void TensorColumns::append_null() {
-  dtype_.append_null();
-  shape_.append_null();
-  data_.append_null();
-}
-
 void TensorColumns::append_raw(Bytes bytes) {
-  dtype_.append_null();
-  shape_.append_null();
   data_.append(owner_.wants("data") ? as_text(bytes) : std::string_view());
-}
-
-void TensorColumns::finish(Batch& batch) {
-  batch.columns.push_back(dtype_.finish("dtype"));
-  batch.columns.push_back(shape_.finish("shape"));
-  batch.columns.push_back(data_.finish("data"));
 }
 
 TensorError wrapped_bytes(const Value& value, RepeatBudget& budget, Bytes& out) {

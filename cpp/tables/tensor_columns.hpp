@@ -16,18 +16,16 @@ std::shared_ptr<const Column> dtype_dictionary();
 // data are the protobuf. `owner` decides which columns are filled.
 class TensorColumns {
  public:
-  explicit TensorColumns(const Expander& owner) : owner_(owner) {}
+  explicit TensorColumns(Expander& owner) : owner_(owner) {}
   TensorError append(const Value& value);
-  void append_null();
   // Appends bytes without a dtype and a shape.
   void append_raw(Bytes bytes);
-  void finish(Batch& batch);
 
  private:
-  const Expander& owner_;
-  LabelBuilder dtype_{dtype_dictionary()};
-  ListBuilder<int64_t> shape_;
-  BytesBuilder data_{"Z"};
+  Expander& owner_;
+  LabelColumn dtype_{owner_, "dtype", dtype_dictionary()};
+  Named<ListBuilder<int64_t>> shape_{owner_, "shape"};
+  BytesColumn data_{owner_, "data", "Z"};
   RepeatBudget budget_;
   std::vector<Bytes> texts_;
 };

@@ -15,14 +15,10 @@ class Tensors final : public Expander {
     if (error != TensorError::none) report(value, "bad_tensor", tensor_error_text(error));
     names_.append(value);
   }
-  void finish(Batch& batch) override {
-    tensor_.finish(batch);
-    names_.finish(batch);
-  }
 
  private:
   TensorColumns tensor_{*this};
-  NameColumns names_;
+  NameColumns names_{*this};
 };
 
 }  // namespace

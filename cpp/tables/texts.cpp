@@ -1,7 +1,6 @@
 // The table `texts`: one row per string of a tensor.
 #include "tables/kinds.hpp"
 #include "tables/tensor_columns.hpp"
-#include "tables/text_columns.hpp"
 
 namespace tbq {
 namespace {
@@ -24,29 +23,22 @@ class Texts final : public Expander {
     for (const Bytes& text : texts_) {
       index_.values().append(place, tensor.rank);
       index_.close();
-      if (wants("text")) append_text(text_, utf8(value, as_text(text)));
+      if (wants("text")) text_.append(utf8(value, as_text(text)));
       for (size_t i = tensor.rank; i-- > 0;) {
         if (++place[i] < tensor.dims[i]) break;
         place[i] = 0;
       }
     }
   }
-  void finish(Batch& batch) override {
-    batch.columns.push_back(index_.finish("index"));
-    batch.columns.push_back(text_.finish("text"));
-  }
 
  private:
   void refuse(const Value& value, const char* why) {
     report(value, "bad_text", why);
     add_keys(value);
-    index_.append_null();
-    if (wants("text")) text_.append_null();
   }
 
-  ListBuilder<int64_t> index_;
-  TextBuilder text_;
-  RepeatBudget budget_;
+  Named<ListBuilder<int64_t>> index_{*this, "index"};
+  StringColumn text_{*this, "text"};
   std::vector<Bytes> texts_;
 };
 
