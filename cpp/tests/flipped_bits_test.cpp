@@ -127,6 +127,8 @@ TEST(no_record_is_skipped_before_its_tag_is_known) {
   log.add(message(5, histogram("h", kSmall)));
   log.add(message(5, image("h", kLarge)));
   log.add(message(5, image("i", kLarge)));
+  log.add(message(5, strings("t", kSmall, "text")));  // begins like an image
+  log.add(message(5, image("t", kLarge)));
   log.add(message(5, number_of("loss")));
   check_flips(log, asked(tbq::bit(tbq::Kind::images)));
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,6 +128,23 @@ def test_a_server_that_answers_no_head(status: int, web: Web) -> None:
             web.put(f"runs/b/{NAME}", events(22), RECENT + 10)
             assert len(follower.poll().table()) == 2
         web.put(f"runs/b/{NAME}", events(20), RECENT + 20)
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_server_that_answers_no_head_of_one_file(status: int, web: Web) -> None:
+    web.answer = lambda asked: status if asked.method == "HEAD" and f"/b/{NAME}" in asked.path else None
+    log = tbq.open(f"{web.url}/runs")
+    assert len(log.scalars(run="b")) == 20 and not log.problems
+    with tbq.follow(f"{web.url}/runs") as follower:
+        assert len(follower.poll().table()) == 60 and not follower.problems
+
+
+@pytest.mark.parametrize("status", [404, 405])
+def test_strict_ends_with_an_error_if_a_listed_file_is_not_given(status: int, web: Web) -> None:
+    web.answer = lambda asked: status if f"/b/{NAME}" in asked.path else None
+    command = [sys.executable, "-m", "tbq", "export", f"{web.url}/runs", "--strict"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode and f"{web.url}/runs/b/{NAME}" in done.stderr
 
 
 @pytest.mark.parametrize("status", [404, 403, 500])

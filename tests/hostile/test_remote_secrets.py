@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from buckets import Bucket, S3Server
 from webserver import NAME, Asked, Web, events, scripted
 
 import tbq
@@ -248,6 +249,30 @@ def test_a_server_that_repeats_what_it_was_sent(
         clean(text)
         assert BASIC.split()[1] not in text
     store._connect.cache_clear()
+
+
+DENIAL = b"<Error><Code>hunter2</Code></Error>"
+
+
+def test_a_web_server_whose_denial_repeats_a_password(web: Web) -> None:
+    said = f"HTTP/1.1 403 No\r\nContent-Length: {len(DENIAL)}\r\nConnection: close\r\n\r\n"
+    web.answer = lambda asked: said.encode() + DENIAL if NAME in asked.path else None
+    for url, storage in (
+        (web.url.replace("://", "://me:hunter2@"), None),
+        (web.url, {"header.Authorization": "hunter2"}),
+        (web.url, {"header.X-Key": "hunter2"}),
+    ):
+        with pytest.raises(TbqError, match="access is denied") as raised:
+            tbq.open(f"{url}/runs", storage=storage).scalars()
+        clean(*traceback.format_exception(raised.value))
+
+
+def test_a_store_whose_denial_repeats_a_key(bucket: Bucket, s3_server: S3Server) -> None:
+    s3_server.before = lambda request: ("403 Forbidden", DENIAL)
+    storage = {**bucket.storage, "aws_secret_access_key": "hunter2"}
+    with pytest.raises(TbqError, match="access is denied") as raised:
+        tbq.open(bucket.url("runs"), storage=storage)
+    clean(*traceback.format_exception(raised.value))
 
 
 KEYS = ["header.Authorization", "header.X-Key", "header.X Key", "aws_session_token"]

@@ -9,10 +9,12 @@ import os
 import sys
 import threading
 import weakref
+import zlib
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import eventfile as ef
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -220,6 +222,22 @@ def test_compressed_files_are_unpacked(tmp_path: Path) -> None:
     assert steps(accumulator.Reload()) == list(range(21))
     path.write_bytes(path.read_bytes()[:-30])
     assert len(steps(EventAccumulator(str(path)).Reload())) < 21
+
+
+def test_the_core_says_what_is_compressed(tmp_path: Path) -> None:
+    """zlib with any window, and plain files whose first length looks like zlib (78 9c) or gzip (1f 8b)."""
+    path = tmp_path / "a.tfevents"
+    for window in range(9, 16):
+        pack = zlib.compressobj(wbits=window)
+        path.write_bytes(pack.compress(header() + b"".join(SCALARS)) + pack.flush())
+        assert steps(EventAccumulator(str(path)).Reload()) == list(range(20)), window
+        assert len(list(EventFileLoader(str(path)).Load())) == 21
+    for length in (0x9C78, 0x8B1F):
+        first = scalar("loss", 0, 1.0)[12:-4]
+        first += ef.bytes_field(15, bytes(length - len(first) - 4))
+        path.write_bytes(ef.record(first) + b"".join(SCALARS[1:]))
+        assert path.read_bytes()[:2] == length.to_bytes(2, "little")
+        assert steps(EventAccumulator(str(path)).Reload()) == list(range(20))
 
 
 def test_empty_folders_and_other_files(tmp_path: Path) -> None:

@@ -404,7 +404,8 @@ def _in_words(failure: Exception, text: str, url: str, error: type[TbqError]) ->
     status = code_match[1] if code_match else ""
     refused = exceptions.PermissionDeniedError | exceptions.UnauthenticatedError
     if isinstance(failure, refused) or status in ("401", "403"):
-        return error(f"access is denied{_server_said(text)}", path=url, hint=_credentials(url), code="denied")
+        said = "" if url.startswith("http") else _server_said(text)  # a web server may repeat a password
+        return error(f"access is denied{said}", path=url, hint=_credentials(url), code="denied")
     if "error sending request" in text or "timed out" in text or "operation timed out" in text:
         return error(f"cannot be reached{_cause(text)}", path=url, hint=_hint(url), code="remote")
     if status == "301" or re.search("without LOCATION|PermanentRedirect|AuthorizationHeaderMalformed", text):
