@@ -113,6 +113,9 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
     )
     left = left_words(len({curve.name for curve, *_ in chart.leaving()}), "run")
     about = _about(model, tag)
+    if hidden > 0:
+        drawn_of_all = f"{len(drawn):,} of {len(drawn) + hidden:,} runs"
+        about = f"{drawn_of_all} · {about}" if about else drawn_of_all
     if left:
         # The words must leave room for the tag.
         words = [f"{left} · u shows all", left, left.removesuffix(" the range")]

@@ -222,7 +222,7 @@ def leaving_words(gone: Sequence[Leaving]) -> str:
 def resumed_words(panel: Panel) -> str:
     """The words on a chart with dotted lines, where later sessions of runs took over."""
     resumed = {line.name for line in panel.lines if np.isfinite(line.takeovers).any()}
-    return f"dotted: {counted(len(resumed), 'run')} resumed" if resumed else ""
+    return f"dotted vertical: {counted(len(resumed), 'run')} resumed" if resumed else ""
 
 
 def left_words(count: int, noun: str) -> str:

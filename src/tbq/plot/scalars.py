@@ -189,7 +189,7 @@ def _chart(
             f"{most:,} groups in one panel are hard to tell apart: panels={-(-most // MOST)} (--panels) divides them "
             "into panels"
         )
-    means = [each for each in chart.leaving if each.line.count is not None]
+    means = [each for each in chart.leaving if each.line.count is not None and each.line.count[1] > 2]
     if means and options.center == "mean":
         warn(
             f"{leaving_words(means)}: a single run can move a mean that far; band='quantiles' (--band quantiles) "
