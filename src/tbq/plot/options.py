@@ -167,7 +167,7 @@ class PlotOptions:
     ) -> list[str]:
         """The names in the user's words; the others as short labels that tell them apart.
 
-        >>> PlotOptions.of({"rename": {"exp_a.*": "ours"}}).labels(["exp_a_s=0", "exp_b_s=0", "exp_c_s=0"])
+        >>> PlotOptions.of({"rename": {"exp/a.*": "ours"}}).labels(["exp/a/s0", "exp/b/s0", "exp/c/s0"])
         ['ours', 'b', 'c']
         """
         words = [self.renamed(name) for name in names]
