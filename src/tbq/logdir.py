@@ -332,11 +332,12 @@ class LogDir:
 
         With `by` ("hparam.lr", or a list; as in `reduce`), one row per configuration: over the best values of its runs
         `n, mean, std, ci95`, `p` of the difference from the best configuration (Welch's test), `best`, `worst`.
-        `left_out` runs have no finite value. `.verdict` says whether the first differs from the second beyond chance.
+        `left_out` runs have no finite value. `.verdict` says whether the first differs from the second beyond chance,
+        and which runs count although they diverged or crashed.
 
         >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]
         'lr=0.1/seed=0'
-        >>> log.summary(by="hparam.lr", best={"val/loss": "min"}, run="lr=*").verdict
+        >>> log.summary(by="hparam.lr", best={"val/loss": "min"}, run=["lr=0.1*", "lr=0.03*"]).verdict.split("; ")[0]
         "lr=0.1 and lr=0.03 differ beyond chance: p = 0.048 (Welch's t-test, 2 and 2 runs)"
         """
         from tbq.query.configurations import configurations

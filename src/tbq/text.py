@@ -204,6 +204,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def some_have(count: int, total: int) -> str:
+    """How many of all runs have, or lack, something.
+
+    >>> some_have(1, 60), some_have(2, 60)
+    ('1 of 60 runs has', '2 of 60 runs have')
+    """
+    return f"{count:,} of {counted(total, 'run')} {'has' if count == 1 else 'have'}"
+
+
 # How the system's names become bytes: on Windows names may contain lone surrogates; elsewhere these stand for bytes.
 _ODD = "surrogatepass" if os.name == "nt" else "surrogateescape"
 

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tbq.query import student
+from tbq.query.configurations import Ranking
+from tbq.query.groups import Grouping
 from tbq.query.importance import importances, predicted_share
 from tbq.table import Table
 
@@ -32,6 +34,50 @@ def test_welch(a: list[float], b: list[float], scale: float) -> None:
     want = stats.ttest_ind_from_stats(mean, std, n, other, other_std, m, equal_var=False).pvalue
     assert student.welch(first, second) == pytest.approx(want, rel=1e-8, abs=1e-300)
     assert student.welch(first, second) == student.welch(second, first)
+
+
+# What each configuration really has: its mean, and the spread over seeds. The best two never differ.
+_EQUAL = {
+    "none differs": [(0.0, 1.0)] * 12,
+    "two": [(0.0, 1.0)] * 2,
+    "two, and worse ones": [(0.0, 1.0)] * 2 + [(50.0, 1.0)] * 10,
+    "one with much spread": [(0.0, 5.0)] + [(0.0, 1.0)] * 11,
+    "two with unequal spread": [(0.0, 3.0), (0.0, 1.0)] + [(50.0, 1.0)] * 10,
+}
+
+
+@pytest.mark.parametrize("case", _EQUAL)
+def test_chance_alone_is_rarely_beyond_chance(case: str) -> None:
+    """Whichever of many is first: a difference where there is none is found in at most the nominal share of sweeps."""
+    noise, sweeps, seeds = np.random.default_rng(12), 2000, 5
+    found = 0
+    for _ in range(sweeps):
+        values = {
+            f"{name}/{seed}": value
+            for name, (mean, spread) in enumerate(_EQUAL[case])
+            for seed, value in enumerate(noise.normal(mean, spread, seeds).tolist())
+        }
+        grouping = Grouping.of_names({run: run.partition("/")[0] for run in values})
+        verdict = Ranking.of("loss", "min", values, grouping).verdict
+        assert "differ beyond chance: p" in verdict
+        found += "do not" not in verdict
+    # The nominal share, and 3 standard deviations of a share of so many sweeps.
+    assert found / sweeps < student.BEYOND_CHANCE + 3 * math.sqrt(0.05 * 0.95 / sweeps)
+    if "two" in case:
+        assert found / sweeps > 0.025  # not by never finding any
+
+
+@pytest.mark.parametrize("slope", [0.0, 2.0])
+def test_directions_of_noise(slope: float) -> None:
+    noise, sweeps = np.random.default_rng(3), 200
+    found = 0
+    for _ in range(sweeps):
+        runs = {str(i): {"size": float(i % 4), "lr": float(i % 3)} for i in range(60)}
+        values = {run: slope * each["size"] + noise.normal(0, 2.0) for run, each in runs.items()}
+        found += any(
+            each.name == "size" and each.direction is not None for each in importances(values, "min", runs)
+        )
+    assert found / sweeps > 0.9 if slope else found / sweeps < 0.1
 
 
 @given(st.floats(0, 50), st.floats(1, 1e6))

@@ -84,7 +84,7 @@ def test_one_row_per_configuration(log: tbq.LogDir) -> None:
     p = stats.ttest_ind(first, want[ranked[1]], equal_var=False).pvalue
     assert table.verdict == (
         f"(lr=0.01, batch_size=16) and (lr=0.01, batch_size=32) differ beyond chance: p = {p:.2g} "
-        "(Welch's t-test, 5 and 5 runs)"
+        "(Welch's t-test, 5 and 5 runs, the best 2 of 12 configurations)"
     )
     assert table.verdict in repr(table)
     assert "Welch&#x27;s" in table._repr_html_()
@@ -149,6 +149,40 @@ def board(values: dict[str, float], way: str = "min") -> Ranking:
 )
 def test_what_can_be_said(values: dict[str, float], says: str) -> None:
     assert says in board(values).verdict
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        (1.15, "a and b do not differ beyond chance: p = 0.14 (Welch's t-test, 3 and 3 runs)"),
+        (
+            1.2,
+            "a and b do not differ beyond chance: p = 0.07 (Welch's t-test, 3 and 3 runs); p is near 0.05",
+        ),
+        (1.3, "a and b differ beyond chance: p = 0.021 (Welch's t-test, 3 and 3 runs); p is near 0.05"),
+        (1.5, "a and b differ beyond chance: p = 0.0036 (Welch's t-test, 3 and 3 runs)"),
+    ],
+)
+def test_a_close_call_is_said(other: float, says: str) -> None:
+    runs = {f"a{i}": 1 + i / 10 for i in range(3)} | {f"b{i}": other + i / 10 for i in range(3)}
+    verdict = board(runs).verdict
+    assert verdict == says + ", new seeds of both would settle it" * ("near" in says)
+
+
+def test_runs_that_count_although_they_did_not_end_well() -> None:
+    values = {"a0": 0.0, "a1": 1.5, "b0": 3.0, "b1": 4.0, "b\n2": 5.0, "c0": math.nan}
+    groups = Grouping.of_names({run: run[0] for run in values})
+    states = dict.fromkeys(values, "finished") | {
+        "a0": "diverged",
+        "c0": "diverged",
+        "b1": "crashed",
+        "b\n2": "crashed",
+    }
+    assert Ranking.of("loss", "min", values, groups, states).verdict.splitlines()[1:] == [
+        "1 run diverged (a0): its best value from before counts",
+        "2 runs crashed (b1, b⏎2): their best values until then count",
+    ]
+    assert len(Ranking.of("loss", "min", values, groups).verdict.splitlines()) == 1
 
 
 def test_the_second_is_the_next_with_values() -> None:

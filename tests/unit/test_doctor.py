@@ -15,6 +15,7 @@ from pathlib import Path
 import broken
 import protolog as pl
 import pytest
+import torch_sweep
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -189,6 +190,67 @@ def test_the_first_nan_of_a_run_is_where_to_look(tmp_path: Path) -> None:
     found = tbq.doctor(tmp_path)
     assert [(each.code, each.tag) for each in found] == [("TBQ501", "accuracy"), ("TBQ501", "loss")]
     assert all("before step 30" in (each.hint or "") for each in found)
+
+
+def test_findings_of_sub_runs_belong_to_their_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch_sweep.write(tmp_path / "runs")
+    want = [(torch_sweep.DIVERGED, tag) for tag in ("hparam/val_loss", "train/loss", "val/loss")]
+    found = tbq.doctor(tmp_path / "runs", select="TBQ5")
+    assert [(each.run, each.tag) for each in found] == want
+    assert found[0].message == "is NaN; it was logged once"
+    assert {each.hint for each in found} == {"look at the learning rate and gradients before step 50"}
+    monkeypatch.setattr(
+        "tbq.diagnosis.survey.MOST_BYTES", 1 << 12
+    )  # a part may have sub-runs without their runs
+    parts = tbq.doctor(tmp_path / "runs", select="TBQ5")
+    assert [(each.run, each.tag, each.message) for each in parts] == [
+        (each.run, each.tag, each.message) for each in found
+    ]
+
+
+def test_damage_in_a_sub_run_is_of_its_run(tmp_path: Path) -> None:
+    torch_sweep.write(tmp_path)
+    below = next(tmp_path.glob("lr0.01_bs16_s0/1700000000.25/events*"))
+    with below.open("ab") as file:
+        file.write(b"\x05" * 9)
+    (found,) = [each for each in tbq.doctor(tmp_path, select="TBQ2") if each.path == str(below)]
+    assert found.run == "lr0.01_bs16_s0"
+
+
+def test_a_single_value_has_no_step_before_it(tmp_path: Path) -> None:
+    pl.write(tmp_path, pl.header(), pl.scalar("best/loss", 0, math.nan))
+    (found,) = tbq.doctor(tmp_path, select="TBQ501")
+    assert (found.message, found.hint) == (
+        "is NaN; it was logged once",
+        "look at the values that it is computed from",
+    )
+
+
+def test_crashed_runs_are_named_with_their_step_and_reason(tmp_path: Path) -> None:
+    torch_sweep.write(tmp_path / "runs")
+    with (
+        pytest.raises(ZeroDivisionError),
+        tbq.SummaryWriter(tmp_path / "runs" / "raised") as writer,
+    ):
+        writer.add_scalar("loss", 1.0, 1200)
+        1 / 0  # noqa: B018
+    found = {each.run: each for each in tbq.doctor(tmp_path / "runs", select="TBQ409")}
+    early = "crashed at step 19: it stopped far before the other runs"
+    assert {run: each.message for run, each in found.items()} == dict.fromkeys(torch_sweep.CRASHED, early) | {
+        "raised": "crashed at step 1,200: an error ended it"
+    }
+    assert {(each.severity, each.hint) for each in found.values()} == {
+        ("warning", "run it again, or leave it out")
+    }
+
+
+def test_a_notebook_shows_a_table_of_findings(tmp_path: Path) -> None:
+    pl.write(tmp_path / "<b>", pl.header(), pl.scalar("loss", 0, 1.0), pl.scalar("loss", 1, math.nan))
+    found = tbq.doctor(tmp_path, select="TBQ501")
+    page = found._repr_html_()
+    assert page.count("<tr") == 2 and "<td>&lt;b&gt;</td>" in page and "is NaN from step 1 on" in page
+    assert repr(found) == found.report()
+    assert "0 rows" in tbq.doctor(tmp_path, select="TBQ104")._repr_html_()
 
 
 def test_what_tensorboard_shows_is_said_of_a_repaired_log(tmp_path: Path) -> None:

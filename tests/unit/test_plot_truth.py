@@ -25,6 +25,8 @@ from tbq.plot.scalars import of_table
 from tbq.plot.terminal import lines_of
 from tbq.table.table import Table
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* leaves? the range. a single run:tbq.TbqWarning")
+
 mpl.use("agg")
 STEPS = 100
 

@@ -21,7 +21,7 @@ from tbq.table.draw import text
 from tbq.table.table import Table
 
 VALUES = [16.0, -0.09000000000000001, float(pa.array([0.1], pa.float32())[0].as_py()), 1e-07, math.nan]
-SHOWN = ["16", "-0.09", "0.1", "1e-07", "nan"]
+SHOWN = ["16", "-0.09", "0.1", "1e-07", "NaN"]
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ import started
 import torch_sweep
 
 import tbq
+from tbq.dashboard.feed import Feed
+from tbq.dashboard.model import Model
 
 README = Path(__file__).parents[2] / "README.md"
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
@@ -78,3 +80,33 @@ def test_runs_without_a_group_are_reported_once_per_log(runs: Path) -> None:
         for _ in range(2):
             log.summary(by=torch_sweep.BY, best={"val/loss": "min"})
     assert sum("and so no group" in str(each.message) for each in caught) == 1
+
+
+def test_the_words_on_figures(runs: Path) -> None:
+    log = tbq.open(runs)
+    titles = [ax.get_title(loc="right") for ax in log.plot("val/loss").axes]
+    assert titles == ["dotted vertical: 3 runs resumed\n1 run leaves the range"]
+    one = log.plot("val/loss", run=torch_sweep.RESUMED[0]).axes[0]
+    assert one.get_title(loc="right") == "dotted vertical: 1 run resumed"
+    assert "dotted vertical: 3 runs resumed" in log.plot_text("val/loss", width=120).splitlines()[0]
+    assert log.plot("val/loss", run=torch_sweep.DIVERGED).axes[0].get_title(loc="right") == ""
+
+
+def test_a_mean_that_leaves_the_range_suggests_the_median(runs: Path) -> None:
+    said = r"1 group leaves the range: .*--band quantiles"
+    with pytest.warns(tbq.TbqWarning, match=said) as caught:
+        tbq.open(runs).plot("val/loss", by="hparam.lr", band="ci95")
+    assert sum("medians" in str(each.message) for each in caught) == 1
+    with pytest.warns(tbq.TbqWarning) as caught:
+        tbq.open(runs).plot("val/loss", by="hparam.lr", band="quantiles")
+    assert not [each for each in caught if "medians" in str(each.message)]
+
+
+def test_watch_shows_curves_first(runs: Path) -> None:
+    with tbq.follow(runs) as follower:
+        model = Model(str(runs))
+        feed = Feed(follower)
+        while model.left or not model.loaded:
+            model.take(feed.poll())
+    assert model.tags == ["train/loss", "val/loss", "hparam/val_loss"]
+    assert model.value_tags == ["train/loss"]

@@ -83,7 +83,7 @@ def test_keys(app: WatchApp) -> None:
         model = app.model
         await until(pilot, lambda: drawn(app))
         await pilot.press("slash", *"acc", "enter")
-        assert model.tags == ["hparam/accuracy", "train/accuracy", "val/accuracy"]
+        assert model.tags == ["train/accuracy", "val/accuracy", "hparam/accuracy"]
         await pilot.press("slash", *"x", "escape")
         assert model.tag_filter == "acc"
         await pilot.press("escape")
@@ -93,7 +93,12 @@ def test_keys(app: WatchApp) -> None:
         await pilot.press("escape", "j", "down", "k", "G")
         assert model.run == "resumed"
         await pilot.press("g", "tab", "right", "left", "p", "s", "l", "x", "o", "space", "w")
-        assert (model.tag, model.pins, model.smooth, model.log) == ("lr", ["lr"], 0.3, True)
+        assert (model.tag, model.pins, model.smooth, model.log) == (
+            "train/loss",
+            ["train/loss"],
+            0.3,
+            True,
+        )
         assert (model.axis, model.sort, model.wide) == ("relative", "state", True)
         assert len(model.hidden) == 1
         await pilot.press("w", "enter")
@@ -168,9 +173,11 @@ def test_u_shows_curves_that_leave_the_range(tmp_path: Path) -> None:
 def test_zoom_is_of_all_charts_on_the_screen(app: WatchApp) -> None:
     async def script(app: WatchApp, pilot: Pilot[None]) -> None:
         model = app.model
+        await until(pilot, lambda: drawn(app) and len(model.tags) == 6)
+        await pilot.press(*["right"] * 5)
         await until(pilot, lambda: drawn(app) and model.tag == "hparam/accuracy")  # which has one point
         await pilot.press("plus")
-        assert model.zoom == (100, 200)
+        assert model.zoom == (109.5, 200)  # the chart beside it begins at step 19
         await until(pilot, lambda: drawn(app) and "160" in text(app))
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: "no data in this range" in text(app))

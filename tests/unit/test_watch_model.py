@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -260,3 +261,10 @@ def test_a_filter_is_of_one_kind_and_shown() -> None:
     made.tag_filter = "x"
     made.back()
     assert made.tag_filter == "" and made.tag_filters["scalars"] == "los*"
+
+
+def test_many_runs_are_drawn_from_the_whole_list() -> None:
+    made = model(**{f"r{i:03}": latest(series(value=math.nan if i == 77 else 1.0)) for i in range(100)})
+    curves = made.curves_of("loss")
+    assert len(curves) == 40 and {"r000", "r077"} <= {*curves} and curves == sorted(curves)
+    assert max(int(b[1:]) - int(a[1:]) for a, b in itertools.pairwise(curves)) <= 3

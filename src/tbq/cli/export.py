@@ -181,13 +181,13 @@ def _tell_absent(log: LogDir, run: list[str] | None, table: Table, kind: str) ->
     """Say which of the selected runs have no file because they have no rows."""
     from tbq.cli.emit import tell
     from tbq.select import Selection
-    from tbq.text import some
+    from tbq.text import some, some_have
 
     written = {re.sub(r"@\d+~*$", "", name) for name in set(table["run"].tolist())}  # sessions of a run
     written |= set(table["run"].tolist())
     absent = [name for name in Selection.of(run, "run").resolve(log.runs).names if name not in written]
     if absent:
-        tell(f"{len(absent):,} of {len(log.runs):,} runs have no {kind} here, so no file: {some(absent)}")
+        tell(f"{some_have(len(absent), len(log.runs))} no {kind} here, so no file: {some(absent)}")
 
 
 def _read(log: LogDir, kind: TableName, options: dict[str, Any]) -> Table:

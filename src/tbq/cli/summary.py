@@ -60,9 +60,10 @@ def command(
     """One row per run: the last value of each scalar, and the hyperparameters as hparam.NAME.
 
     With --by, one row per configuration: over the best values of its runs n, mean, std, ci95, best and worst; p, by
-    Welch's t-test, says how easily chance alone makes a difference from the best configuration as large as this one.
+    Welch's t-test, says how easily chance alone makes a difference from the best configuration as large as this one,
+    in one comparison; a sentence below says what holds for the best two of all.
     With --importance, one row per hyperparameter, numbers or not: the share of the variance of the runs' ranks that it
-    predicts, its rank correlation if the metric only rises or falls with it, and its best value.
+    predicts, its rank correlation if the metric rises or falls with it beyond chance, and its best value.
     """
     from tbq.cli.emit import tell
 
@@ -91,7 +92,8 @@ def command(
     table = log.summary(stats=stats, by=shared.names(by), media=media, **ranking, **selection, **reading)
     if by:
         out.emit(table, lambda table: [_how_sure_first(table)])
-        tell(table.verdict, name="")
+        for line in table.verdict.splitlines():
+            tell(line, name="")
         return
     ordering = [name for tag in best for name in table.best[tag]]
     ordering += [name.removesuffix(":desc").removesuffix(":asc") for name in sort]

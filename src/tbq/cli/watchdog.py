@@ -123,7 +123,7 @@ class Watchdog:
             return None
         _, row, event = min(events, key=lambda event: event[:2])
         (cells,) = cell_rows(arrow.select(["value"]).slice(row, 1))
-        return replace(event, value=cells[0] or "")
+        return replace(event, value=(cells[0] or "").lower())  # scripts expect nan
 
     def _of_tag(self, tag: str) -> list[tuple[str, Callable[[float], bool]]]:
         return [(check, holds) for check, selection, holds in self._values if selection.matches(tag)]

@@ -64,7 +64,7 @@ def card(
 def _title(model: Model, tag: str, about: str, room: int) -> Line:
     chosen = tag == model.tag
     rule = "━" if chosen else "─"
-    right = [Span(f" {clipped(about, max(room // 2, 1))} ", dim=not chosen)] if about else []
+    right = [Span(f" {clipped(about, _room_beside(tag, room))} ", dim=not chosen)] if about else []
     pin = "◆ " if tag in model.pins else ""
     name = clipped(plain_tag(tag), max(room - 4 - width(right) - len(pin), 4))
     left: Line = [Span(f"{rule} ", dim=not chosen), Span(pin, AMBER), Span(name, bold=chosen), Span(" ")]
@@ -113,12 +113,19 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
     )
     left = left_words(len({curve.name for curve, *_ in chart.leaving()}), "run")
     about = _about(model, tag)
+    few = f"{len(drawn):,} of {len(drawn) + hidden:,} runs" if hidden > 0 else ""
+    choices: list[tuple[str, ...]] = [(few,), ()]
     if left:
-        # The words must leave room for the tag.
-        words = [f"{left} · u shows all", left, left.removesuffix(" the range")]
-        fitting = next((each for each in words if len(each) + len(about) + 3 <= room // 2), words[-1])
-        about = f"{fitting} · {about}" if about else fitting
-    return chart.lines(room, height), about
+        key, short = "u shows all", left.removesuffix(" the range")
+        choices = [(few, left, key), (left, key), (left,), (short,)]
+    texts = [" · ".join(filter(None, (*words, about))) for words in choices]
+    fitting = next((text for text in texts if len(text) <= _room_beside(tag, room)), texts[-1])
+    return chart.lines(room, height), fitting
+
+
+def _room_beside(tag: str, room: int) -> int:
+    """The room for words in a title: half of it, or what the tag leaves."""
+    return max(room // 2, room - width([Span(plain_tag(tag))]) - 8, 1)
 
 
 def _about(model: Model, tag: str) -> str:

@@ -178,12 +178,20 @@ class Model:
         return dict(zip(self.drawn, _LETTERS, strict=False)) if self.lettered else {}
 
     def curves_of(self, tag: str) -> list[str]:
-        """The runs with a curve in a tag's chart: at most `MOST_CURVES`, the selected run included."""
+        """The runs with a curve in a tag's chart: at most `MOST_CURVES`.
+
+        These are the selected run, those that diverged, and others from the whole list.
+        """
         names = [name for name in self.drawn if tag in self.runs[name].scalars]
-        few = names[:MOST_CURVES]
-        if self.run in names and self.run not in few:
-            few[-1] = self.run
-        return few
+        if len(names) <= MOST_CURVES:
+            return names
+        first = [name for name in names if name == self.run]
+        first += [name for name in names if name != self.run and self.states.get(name) == "diverged"]
+        first = first[:MOST_CURVES]
+        others = [name for name in names if name not in first]
+        count = MOST_CURVES - len(first)
+        few = {*first, *(others[i * len(others) // count] for i in range(count))}
+        return [name for name in names if name in few]
 
     def shown_run(self, tag: str) -> str | None:
         """The run whose image, text or histogram is shown: the selected run, or the first that has the tag."""

@@ -51,11 +51,11 @@ class ShownRun(RunState):
 
 
 def tags_of(runs: Iterable[ShownRun], kind: str = "scalars") -> list[str]:
-    """All tags of one kind, `layer_9` before `layer_10`."""
-    tags: set[str] = set()
+    """All tags of one kind, `layer_9` before `layer_10`; scalars without a curve, one value per run, come last."""
+    most: dict[str, int] = {}  # values of a tag in one run
     for run in runs:
-        if kind == "scalars":
-            tags.update(run.scalars)
-        else:
-            tags.update(tag for of_kind, tag in run.non_scalars if of_kind == kind)
-    return sorted(tags, key=lambda tag: (natural(tag), tag))
+        series = run.scalars.values() if kind == "scalars" else run.non_scalars.values()
+        for each in series:
+            if each.kind == kind:
+                most[each.tag] = max(most.get(each.tag, 0), each.rows)
+    return sorted(most, key=lambda tag: (kind == "scalars" and most[tag] < 2, natural(tag), tag))

@@ -36,7 +36,7 @@ def doctor(
 
     >>> for finding in tbq.doctor("runs", select="TBQ5"):
     ...     print(finding.code, finding.severity, finding)
-    TBQ501 warning run diverged: tag hparam/accuracy: is NaN from step 200 on, until the end
+    TBQ501 warning run diverged: tag hparam/accuracy: is NaN; it was logged once
     TBQ501 warning run diverged: tag train/loss: is NaN from step 120 on, until the end
     TBQ501 warning run diverged: tag val/loss: is NaN from step 139 on, until the end
 

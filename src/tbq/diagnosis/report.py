@@ -25,6 +25,18 @@ class Findings(list[Finding]):
         """
         return text(self, path, every)
 
+    def __repr__(self) -> str:
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        import pyarrow as pa
+
+        from tbq.table.draw import page
+
+        names = ("severity", "code", "run", "tag", "message", "hint")
+        columns = {name: pa.array([each.to_dict()[name] for each in self], pa.string()) for name in names}
+        return page(pa.table(columns), "findings")
+
 
 def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     """The report; `every` omits nothing."""
@@ -55,7 +67,10 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     for block in shown_blocks:
         lines += block
     if len(blocks) > len(shown_blocks):
-        lines += ["", f"… and {len(blocks) - len(shown_blocks):,} more runs: --all shows everything"]
+        lines += [
+            "",
+            f"… and {len(blocks) - len(shown_blocks):,} more runs: --all (every=True) shows everything",
+        ]
     return "\n".join([*lines, "", f"Details: tbq doctor --explain {findings[0].code}"])
 
 

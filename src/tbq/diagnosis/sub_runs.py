@@ -1,4 +1,4 @@
-"""Runs that a writer creates below its own: one per line of `add_scalars`, one per call of `add_hparams`."""
+"""Runs that `add_scalars` creates below its own: one per line."""
 
 from __future__ import annotations
 
@@ -34,8 +34,3 @@ def of_add_scalars(survey: Survey) -> dict[str, list[str]]:
         if above.endswith(f"/{tag}") and tbx in names:
             created.setdefault(tbx, []).append(name)
     return created
-
-
-def of_add_hparams(survey: Survey) -> dict[str, list[str]]:
-    """The runs that `add_hparams` created, by the run above them."""
-    return survey.folder.below

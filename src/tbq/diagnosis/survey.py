@@ -112,6 +112,7 @@ class Survey:
         for part in runs:
             survey = copy(self)
             survey.discovered = replace(self.discovered, runs=part)
+            survey.run_above = self.run_above  # of all runs
             yield survey
 
     def gathered(self) -> tuple[dict[str, Array], Any, dict[str, RunFacts]]:
@@ -157,11 +158,24 @@ class Survey:
         )
 
     @cached_property
-    def folder(self) -> SubRunFolder:
-        """Knows which directories `add_hparams` made."""
+    def _folding(self) -> tuple[list[Run], dict[str, list[str]]]:
         folder = SubRunFolder(self.unpacked)
-        folder.fold(self.discovered)
-        return folder
+        return folder.fold(self.discovered).runs, folder.below
+
+    @property
+    def folded(self) -> list[Run]:
+        """The runs with their sub-runs, as every other view has them."""
+        return self._folding[0]
+
+    @property
+    def of_add_hparams(self) -> dict[str, list[str]]:
+        """The directories that `add_hparams` made, folded or not, by the run above them."""
+        return self._folding[1]
+
+    @cached_property
+    def run_above(self) -> dict[str, str]:
+        """The run that each folded sub-run is part of."""
+        return {sub: run.name for run in self.folded for sub in run.folded}
 
     @cached_property
     def facts(self) -> dict[str, RunFacts]:

@@ -59,7 +59,7 @@ def number_text(value: float, narrow: bool = True, digits: int | None = None) ->
 
     A number that needs more digits than a float32 has was computed (a mean, a difference): it gets six of them. All
     digits before the point stay. `narrow`: the value may be a float32, as most logged values are. `digits`: round to
-    these instead.
+    these instead. Not a number is `NaN`.
 
     >>> number_text(16.0), number_text(0.1), number_text(-0.09000000000000001), number_text(1234567.891234)
     ('16', '0.1', '-0.09', '1234568')
@@ -67,7 +67,7 @@ def number_text(value: float, narrow: bool = True, digits: int | None = None) ->
     ('0.824', '1.5e-07', '12346')
     """
     if not math.isfinite(value):
-        return str(value)
+        return "NaN" if math.isnan(value) else str(value)
     text = float_text(value, narrow)
     significant = text.partition("e")[0].replace(".", "").lstrip("-0").rstrip("0")
     if narrow and (digits is not None or (len(significant) > _LOGGED and not value.is_integer())):

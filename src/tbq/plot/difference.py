@@ -71,7 +71,7 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
                 for letter, label in zip("AB", chart.labels(LONGEST - 3).values(), strict=True)
             ]
             # Inside, it would cover lines that leave the range, or their values.
-            if chart.is_left or count > 1:
+            if chart.leaving or count > 1:
                 legend = figure.legend(handles, words, loc="outside upper left", ncols=min(count, 2))
             else:
                 legend = axes[0].legend(handles, words, loc="best")

@@ -128,9 +128,10 @@ def draw_panel(ax: Axes, panel: Panel, chart: ScalarPanels, vectors: bool) -> No
     _marks(ax, panel, x_range, width, options)
     gone = ranges.leaving(panel, y_range, options)
     mark_leaving(ax, gone, options)
-    if gone:
+    said = [*filter(None, (ranges.resumed_words(panel), ranges.leaving_words(gone)))]
+    if said:
         small = points("legend.fontsize") * 0.9
-        words = ax.set_title(ranges.leaving_words(gone), loc="right", fontsize=small, fontweight="normal")
+        words = ax.set_title("\n".join(said), loc="right", fontsize=small, fontweight="normal")
         literal(words).set(color=ax.xaxis.label.get_color(), alpha=0.75)
     _takeovers(ax, panel)
     dress(ax.xaxis, options.axis, options.log_x)

@@ -42,7 +42,7 @@ def place_of(chart: ScalarPanels) -> str:
     if chart.options.paper and len(labels) <= _DIRECT and max(map(len, labels)) <= _DIRECT_LETTERS:
         return "direct"
     # Inside, a legend would cover lines that leave the range, or their values.
-    return "inside" if len(labels) <= _INSIDE and not chart.is_left else "outside"
+    return "inside" if len(labels) <= _INSIDE and not chart.leaving else "outside"
 
 
 def room_aside(chart: ScalarPanels, size: float) -> float:

@@ -219,6 +219,12 @@ def leaving_words(gone: Sequence[Leaving]) -> str:
     return left_words(len(means), "group") if means else left_words(len(runs), "run")
 
 
+def resumed_words(panel: Panel) -> str:
+    """The words on a chart with dotted lines, where later sessions of runs took over."""
+    resumed = {line.name for line in panel.lines if np.isfinite(line.takeovers).any()}
+    return f"dotted vertical: {counted(len(resumed), 'run')} resumed" if resumed else ""
+
+
 def left_words(count: int, noun: str) -> str:
     """The same for a number of curves.
 

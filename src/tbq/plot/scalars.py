@@ -19,12 +19,12 @@ from tbq.plot.groups import Groups
 from tbq.plot.lines import Line, Panel, panels
 from tbq.plot.looks import MOST, Look, looks
 from tbq.plot.options import order_of
-from tbq.plot.ranges import leaving, y_range
+from tbq.plot.ranges import Leaving, leaving, leaving_words, y_range
 from tbq.query.reduce import tell_uneven
 from tbq.select import Selection, closest
 from tbq.table.scalars import read_scalars
 from tbq.table.table import Table
-from tbq.text import natural
+from tbq.text import natural, some, some_have
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,12 +86,10 @@ class ScalarPanels:
         return {group: label + words[group] for group, label in zip(groups, short, strict=True)}
 
     @cached_property
-    def is_left(self) -> bool:
-        """Whether a line leaves the range of its panel."""
-        options = {panel.tag: self.options.of_tag(panel.tag) for panel in self.panels}
-        return any(
-            leaving(panel, y_range(panel, options[panel.tag]), options[panel.tag]) for panel in self.panels
-        )
+    def leaving(self) -> list[Leaving]:
+        """Where lines leave the ranges of their panels."""
+        pairs = [(panel, self.options.of_tag(panel.tag)) for panel in self.panels]
+        return [each for panel, options in pairs for each in leaving(panel, y_range(panel, options), options)]
 
 
 def _count_words(line: Line, no_n: bool) -> str:
@@ -191,6 +189,12 @@ def _chart(
             f"{most:,} groups in one panel are hard to tell apart: panels={-(-most // MOST)} (--panels) divides them "
             "into panels"
         )
+    means = [each for each in chart.leaving if each.line.count is not None and each.line.count[1] > 2]
+    if means and options.center == "mean":
+        warn(
+            f"{leaving_words(means)}: a single run can move a mean that far; band='quantiles' (--band quantiles) "
+            "draws medians, which it does not move"
+        )
     return chart
 
 
@@ -267,8 +271,7 @@ def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
 def tell_runs(absent: Sequence[str], count: int, what: str) -> None:
     """Warn that these of `count` runs have, or lack, something."""
     if absent:
-        shown = ", ".join(absent[:3]) + (f" and {len(absent) - 3:,} more" if len(absent) > 3 else "")
-        warn(f"{len(absent):,} of {count:,} runs {'has' if len(absent) == 1 else 'have'} {what}: {shown}")
+        warn(f"{some_have(len(absent), count)} {what}: {some(absent)}")
 
 
 def _ordered(arrow: pa.Table, groups: Groups, options: PlotOptions) -> Groups:

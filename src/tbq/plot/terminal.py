@@ -14,7 +14,7 @@ from tbq.plot.cells import Span, cell_len, clipped, filled, painted, width
 from tbq.plot.chart import Chart, Curve, plot_width
 from tbq.plot.lines import Line, Panel
 from tbq.plot.pictures import chart_or_table
-from tbq.plot.ranges import drawn_range, left_words, positive, x_range, y_range
+from tbq.plot.ranges import drawn_range, left_words, positive, resumed_words, x_range, y_range
 from tbq.plot.scalars import ScalarPanels as Scalars
 from tbq.table.pixels import Columns, columns_of, grid
 from tbq.text import printable
@@ -139,6 +139,7 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
     )
     title: Cells = [Span(clipped(chart.y_name(panel), room - 2), bold=True)]
     words = [f"over {chart.x_name}"] if options.x != "step" or options.x_label is not None else []
+    words += [*filter(None, [resumed_words(panel)])]
     gone = {curve.name for curve, *_ in drawn.leaving()}
     if gone:
         words.append(left_words(len(gone), "run" if options.band == "none" else "group"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -26,14 +26,14 @@ from tbq.summary.statistics import STATS
 from tbq.summary.table import SummaryTable
 from tbq.table.sort import sort_key, sorted_rows
 from tbq.table.table import Table
-from tbq.text import counted, natural
+from tbq.text import counted, natural, printable, some
 
 if TYPE_CHECKING:
     from tbq.decode.options import Selected
     from tbq.decode.reader import Reader
     from tbq.select import Names
 
-BEYOND_CHANCE = 0.05  # a smaller p is a difference
+_CLOSE = (0.01, 0.1)  # a p between these would often be on the other side of 0.05 with other seeds
 _STATS = ("mean", "std", "ci95", "min", "max")
 
 
@@ -68,9 +68,17 @@ class Ranking:
     rows: Sequence[Configuration]
     grouping: Grouping
     values: Mapping[str, float | None]  # by run; None or absent if the run lacks the tag
+    states: Mapping[str, str | None]  # by run, as far as they are known
 
     @classmethod
-    def of(cls, tag: str, way: str, values: Mapping[str, float | None], grouping: Grouping) -> Ranking:
+    def of(
+        cls,
+        tag: str,
+        way: str,
+        values: Mapping[str, float | None],
+        grouping: Grouping,
+        states: Mapping[str, str | None] | None = None,
+    ) -> Ranking:
         """Rank the groups of runs by the mean of the runs' values; groups without a finite value come last.
 
         >>> groups = Grouping.of_names({"a/0": "a", "a/1": "a", "b/0": "b"})
@@ -100,11 +108,31 @@ class Ranking:
                 rows.append(Configuration(name, known["n"], sizes[name] - known["n"], *numbers))
         sign = -1 if way == "max" else 1
         rows.sort(key=lambda row: (row.mean is None, sign * (row.mean or 0.0)))
-        return cls(tag, way, rows, grouping, values)
+        return cls(tag, way, rows, grouping, values, states or {})
 
     @property
     def verdict(self) -> str:
-        """Whether the first configuration differs from the second beyond chance."""
+        """Whether the first configuration differs from the second beyond chance; then a line per doubtful state."""
+        return "\n".join(map(printable, [self._comparison(), *self._early()]))
+
+    def _early(self) -> Iterator[str]:
+        """The runs that count although they did not end well."""
+        for state, when in (("diverged", "from before"), ("crashed", "until then")):
+            runs = [
+                run
+                for run in self.grouping.of_run
+                if self.states.get(run) == state
+                and (value := self.values.get(run)) is not None
+                and math.isfinite(value)
+            ]
+            if runs:
+                counts = "its best value" if len(runs) == 1 else "their best values"
+                yield (
+                    f"{counted(len(runs), 'run')} {state} ({some(runs)}): {counts} {when} "
+                    f"count{'s' * (len(runs) == 1)}"
+                )
+
+    def _comparison(self) -> str:
         known = [row for row in self.rows if row.n]
         if not known:
             return f"no configuration has a finite {self.tag}"
@@ -124,8 +152,10 @@ class Ranking:
                 f"whether {a} and {b} differ beyond chance cannot be said: "
                 f"neither has any spread ({numbers}); were the seeds different?"
             )
-        differ = "differ" if p < BEYOND_CHANCE else "do not differ"
-        return f"{a} and {b} {differ} beyond chance: p = {p:.2g} (Welch's t-test, {numbers})"
+        differ = "differ" if p < student.BEYOND_CHANCE else "do not differ"
+        of_all = f", the best 2 of {len(known):,} configurations" if len(known) > 2 else ""
+        close = "; p is near 0.05, new seeds of both would settle it" if _CLOSE[0] < p < _CLOSE[1] else ""
+        return f"{a} and {b} {differ} beyond chance: p = {p:.2g} (Welch's t-test, {numbers}{of_all}){close}"
 
     def arrow(self) -> pa.Table:
         """One row per configuration: what defines it, its statistics, and how many runs do not count."""
@@ -193,7 +223,8 @@ def board(reader: Reader, by: str | Sequence[str], best: Mapping[str, str] | Non
     table = leaderboard(reader, best={tag: way}, media=False, **options)
     arrow = table.to_arrow()
     values = dict(zip(values_of(arrow["run"]), values_of(arrow[table.best[tag][0]]), strict=True))
-    return Ranking.of(tag, way, values, Grouping.of(sorted(values, key=natural), by, reader))
+    states = dict(zip(values_of(arrow["run"]), values_of(arrow["state"]), strict=True))
+    return Ranking.of(tag, way, values, Grouping.of(sorted(values, key=natural), by, reader), states)
 
 
 def configurations(

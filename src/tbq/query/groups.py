@@ -17,7 +17,7 @@ from tbq.numbers import number
 from tbq.query.re2 import as_re2
 from tbq.select import Selection, closest
 from tbq.summary.per_run import hyperparameters
-from tbq.text import natural, some
+from tbq.text import natural, some, some_have
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
@@ -56,8 +56,8 @@ class Grouping:
         groups = cls.of_values(runs, names, hyperparameters(reader, runs))
         without = [run for run in runs if run not in groups.of_run]
         message = (
-            f"{len(without):,} of {len(runs):,} runs {'has' if len(without) == 1 else 'have'} no hyperparameter "
-            f"{' or '.join(names)}, and so no group: {some(without)}"
+            f"{some_have(len(without), len(runs))} no hyperparameter {' or '.join(names)}, "
+            f"and so no group: {some(without)}"
         )
         if without and ("no_group", message, None) not in reader.told:
             reader.told.add(("no_group", message, None))
@@ -221,7 +221,7 @@ def group_runs(runs: Sequence[str], by: str | Sequence[str], *, foreign: bool = 
         )
     without_group = [run for run in runs if run not in groups]
     if without_group and not foreign:
-        warn(f"{len(without_group):,} of {len(runs):,} runs have no group: {some(without_group)}")
+        warn(f"{some_have(len(without_group), len(runs))} no group: {some(without_group)}")
     return groups
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
+BEYOND_CHANCE = 0.05  # a smaller p counts as a difference
 _MOST_TERMS = 100_000  # of a continued fraction; a few hundred are enough for a million degrees of freedom
 
 

@@ -49,7 +49,8 @@ class SummaryCurves:
 class SummaryTable(Table):
     """One row per run; `best` maps each tag of `best=` to the columns of its best value and step.
 
-    With one row per configuration, `verdict` says whether the first differs from the second beyond chance.
+    With one row per configuration, `verdict` says whether the first differs from the second beyond chance, and which
+    runs count although they diverged or crashed.
     """
 
     best: Mapping[str, tuple[str, str]] = {}
@@ -74,10 +75,10 @@ class SummaryTable(Table):
         return self.having(arrow)
 
     def __repr__(self) -> str:
-        return "\n".join(filter(None, (super().__repr__(), printable(self.verdict))))
+        return "\n".join([super().__repr__(), *map(printable, self.verdict.splitlines())])
 
     def _repr_html_(self) -> str:
         from tbq.table.draw import page
 
         drawn = page(self._arrow, self.kind, self.curves.beside if self.curves is not None else None)
-        return f"{drawn}<p>{html.escape(printable(self.verdict))}</p>" if self.verdict else drawn
+        return drawn + "".join(f"<p>{html.escape(printable(line))}</p>" for line in self.verdict.splitlines())

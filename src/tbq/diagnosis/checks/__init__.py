@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +97,9 @@ def examine(survey: Survey, checks: Sequence[Check]) -> Iterator[Finding]:
     for check in checks:
         if not check.is_of_runs:
             findings[check.rule.code] += check.run(survey)
-    return (finding for of_check in findings.values() for finding in of_check)
+    for finding in (each for of_check in findings.values() for each in of_check):
+        above = survey.run_above.get(finding.run or "")
+        yield finding if above is None else replace(finding, run=above)
 
 
 @dataclass(frozen=True)

@@ -38,5 +38,6 @@ def check(survey: Survey) -> Iterator[Finding]:
 
 def _folded(survey: Survey) -> dict[str, RunFacts]:
     """The facts about runs with their sub-runs."""
-    folded = survey.folder.fold(survey.discovered).runs
-    return {run.name: joined([survey.facts[name] for name in (run.name, *run.folded)]) for run in folded}
+    return {
+        run.name: joined([survey.facts[name] for name in (run.name, *run.folded)]) for run in survey.folded
+    }

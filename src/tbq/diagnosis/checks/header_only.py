@@ -18,7 +18,7 @@ What to do
 from __future__ import annotations
 
 from tbq.diagnosis.finding import Findings, Rule
-from tbq.diagnosis.sub_runs import of_add_hparams, of_add_scalars
+from tbq.diagnosis.sub_runs import of_add_scalars
 from tbq.diagnosis.survey import Survey
 
 RULE = Rule("TBQ104", "header-only", "warning")
@@ -34,7 +34,7 @@ def check(survey: Survey) -> Findings:
         return
     filled = np.zeros(len(survey.runs), bool)
     filled[files["run"][files["values"] > 0]] = True
-    used = {*of_add_scalars(survey), *of_add_hparams(survey)}
+    used = {*of_add_scalars(survey), *survey.of_add_hparams}
     for index in survey.rows(bare):
         other = bool(filled[files["run"][index]])
         if not other and survey.run_of_file(index) in used:

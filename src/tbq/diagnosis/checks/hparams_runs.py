@@ -1,32 +1,42 @@
-"""add_hparams created many sub-runs.
+"""TensorBoard lists the directories of add_hparams as runs.
 
 What it does
-    Counts runs below another run that have hparams and each metric once, as `add_hparams` writes them.
+    Counts the directories below a run that have hparams and each metric once, as `add_hparams` writes them.
 
 Why it matters
-    torch and tensorboardX create a sub-run, named after the time, for each call of `add_hparams`. Twenty or more of
-    them bury the real runs in TensorBoard's list, and each is a directory to scan again and again.
+    torch and tensorboardX create a directory, named after the time, for each call of `add_hparams`. tbq counts it as
+    part of the run above, unless the run has several with different hyperparameters. TensorBoard lists each as a run:
+    twenty or more of them bury the real ones.
 
 What to do
-    Call it once per run, or pass `run_name="."`. If each run has a single sub-run,
-    `tbq rewrite LOGDIR -o NEW --flatten-hparams` folds it into the run above.
+    For tbq, nothing. For TensorBoard, call `add_hparams` once per run with `run_name="."`; for a log with a single
+    such directory per run, `tbq rewrite LOGDIR -o NEW --flatten-hparams` moves its content into the run above.
 """
 
 from __future__ import annotations
 
 from tbq.diagnosis.finding import Findings, Rule
-from tbq.diagnosis.sub_runs import of_add_hparams
 from tbq.diagnosis.survey import Survey
-from tbq.text import some
+from tbq.text import counted, some
 
 RULE = Rule("TBQ604", "hparams-runs", "info")
 
 
 def check(survey: Survey) -> Findings:
-    sub_runs = of_add_hparams(survey)
+    sub_runs = survey.of_add_hparams
     count = sum(map(len, sub_runs.values()))
-    if count >= 20:
+    if count < 20:
+        return
+    folded = len(survey.run_above)
+    if folded:
         yield RULE.finding(
-            f"add_hparams created {count:,} sub-runs, below {some(sorted(sub_runs))}",
-            hint="tbq rewrite LOGDIR -o NEW --flatten-hparams folds single sub-runs into the runs above",
+            f"{counted(folded, 'sub-run')} of add_hparams: for tbq part of the runs above, for TensorBoard runs",
+            hint="nothing for tbq; for TensorBoard: tbq rewrite LOGDIR -o NEW --flatten-hparams",
+        )
+    if folded < count:
+        apart = sorted(run for run, subs in sub_runs.items() if survey.run_above.keys().isdisjoint(subs))
+        yield RULE.finding(
+            f"{counted(count - folded, 'sub-run')} of add_hparams with different hyperparameters: "
+            f"runs of their own, below {some(apart)}",
+            hint="nothing if they are trials; else call add_hparams once per run",
         )

@@ -26,21 +26,26 @@ def check(survey: Survey) -> Findings:
     values, steps = survey.scalars["value"], survey.scalars["step"]
     bad = ~np.isfinite(values)
     affected = list(grouped(survey, bad.nonzero()[0]))
-    first: dict[str, int] = {}  # each run's first such step, over all of its tags
-    for series, rows in affected:
-        run, step = survey.run_of(series), int(steps[rows[0]])
-        first[run] = min(first.get(run, step), step)
-    for series, rows in affected:
+    first: dict[str, int] = {}  # each run's first such step, over all of its curves
+    runs = [survey.run_above.get(run, run) for run in (survey.run_of(series) for series, _ in affected)]
+    for run, (series, rows) in zip(runs, affected, strict=True):
+        if survey.series["count"][series] > 1:
+            first[run] = min(first.get(run, int(steps[rows[0]])), int(steps[rows[0]]))
+    for run, (series, rows) in zip(runs, affected, strict=True):
         all_rows = survey.rows_of(series)
         nan = int(np.isnan(values[rows]).sum())
         kinds = " and ".join(word for word, any_ in (("NaN", nan > 0), ("Inf", nan < len(rows))) if any_)
         on = bad[rows[0] : all_rows.stop].all()
         rest = "until the end" if on else f"at {len(rows):,} of {all_rows.stop - all_rows.start:,} points"
-        yield RULE.finding(
-            f"is {kinds} from step {steps[rows[0]]:,} on, {rest}"
-            if on
-            else f"is {kinds} first at step {steps[rows[0]]:,}, {rest}",
-            run=survey.run_of(series),
-            tag=survey.tags[series],
-            hint=f"look at the learning rate and gradients before step {first[survey.run_of(series)]:,}",
+        if all_rows.stop - all_rows.start == 1:
+            what = f"is {kinds}; it was logged once"
+        elif on:
+            what = f"is {kinds} from step {steps[rows[0]]:,} on, {rest}"
+        else:
+            what = f"is {kinds} first at step {steps[rows[0]]:,}, {rest}"
+        look = (
+            f"the learning rate and gradients before step {first[run]:,}"
+            if first.get(run, 0) > 0
+            else "the values that it is computed from"
         )
+        yield RULE.finding(what, run=run, tag=survey.tags[series], hint=f"look at {look}")
