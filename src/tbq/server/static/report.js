@@ -57,7 +57,7 @@ export function Report() {
   useEffect(() => {
     if (!ready || ordered) return;
     setOrdered(true);
-    closed.value = new Set(groups.value.map((each) => each.name));
+    closed.value = new Set(rows.value.flatMap((row) => (row.kind === "group" ? [row.name] : [])));
     if (mainTag.value && sort.value === UNSORTED)
       sort.value = `${higherIsBetter(mainTag.value) ? "-" : ""}${mainTag.value}:last`;
   }, [ready, ordered]);
@@ -74,7 +74,7 @@ export function Report() {
       <h2>Runs</h2>
       <div
         class="report-table"
-        style=${{ height: `${Math.min(480, 170 + ROW * (rows.value.length + 1))}px` }}
+        style=${{ height: `${Math.min(560, 170 + ROW * (rows.value.length + 1))}px` }}
       >
         <${Pane} />
       </div>

@@ -44,10 +44,10 @@ function drawn(each, point) {
 const pen = document.createElement("canvas").getContext("2d");
 const FEWEST = 6; // letters of a name
 
-/** The width of the widest text in a tooltip. @param {string[]} texts */
-function widest(texts) {
+/** The width of the widest text in a tooltip. @param {string[]} texts @param {number} weight */
+function widest(texts, weight = 600) {
   if (!pen) return 0;
-  pen.font = `600 12px ${getComputedStyle(document.body).fontFamily}`;
+  pen.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
   return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
 }
 
@@ -177,20 +177,22 @@ export function Tooltip({ chart, tag, big }) {
   const texts = rows.map(({ each, point, value }) => ({
     name: /** @type {string} */ (chart.label(each.series)),
     value: point && !raw && !(tight && compared) ? point.text : text(value, each.y),
-    delta: isBase(each.series) ? "baseline" : delta(value, baseOf(each)),
+    delta: isBase(each.series) ? "base" : delta(value, baseOf(each)),
     more: raw
       ? (point?.text ?? span(each, each.series.rawMin, each.series.rawMax))
       : span(each, each.series.lower, each.series.upper),
     step: point && steps.size > 1 ? count(point.step) : "",
   }));
-  // Names come first: the difference is shown if there is room for it beside them.
+  // Names come first: the difference is shown if there is room for it beside names in full or without what they share.
   const columns = /** @type {("value" | "more" | "step")[]} */ (tight ? ["value"] : ["value", "more", "step"]);
-  const used = columns.reduce((sum, column) => sum + 12 + widest(texts.map((each) => each[column])), 54);
-  const wide = 12 + widest(texts.map((each) => each.delta));
+  const aside = rows.some(({ each }) => chart.dash(each.series).length) ? 50 : 38; // pixels of the margins and the sample
+  const used = columns.reduce((sum, column) => sum + 12 + widest(texts.map((each) => each[column])), aside);
+  const wide = 12 + widest(texts.map((each) => each.delta), 400);
   const whole = texts.map((each) => each.name);
   const room = roomAt(l, at.px) - used;
-  const differences = compared && widest(whole) <= room - wide;
-  const names = named(whole, differences ? room - wide : room);
+  const along = compared && [whole, labels(whole)].find((each) => widest(each) <= room - wide);
+  const differences = Boolean(along);
+  const names = along || named(whole, room);
   return html`<div class=${`tooltip ${tight ? "tight" : ""}`} ref=${box} role="status">
     <div class="tooltip-head">${head}</div>
     <table>
