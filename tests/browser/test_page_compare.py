@@ -179,7 +179,9 @@ def test_one_value_per_run_is_a_row_of_dots(page: str, tab: Tab) -> None:
     for state, n in (("zoom=1..3&x=wall&logx=1", 12), ("group=hparam.lr", 3)):
         tab.open(page, state)
         tab.drawn(HOSTILE, f"c.row && c.series().length === {n}")
-        places = tab.page.evaluate("(t) => tbq.charts.get(t).series().map((s) => [s.x[0], s.last[0]])", HOSTILE)
+        places = tab.page.evaluate(
+            "(t) => tbq.charts.get(t).series().map((s) => [s.x[0], s.last[0]])", HOSTILE
+        )
         assert [place for place, _ in places] == list(range(n))
         assert [value for _, value in places] == sorted(value for _, value in places)
         plot = tab.page.locator(".card", has_text="__proto__").locator(".plot")
@@ -216,7 +218,9 @@ def test_names_in_a_tooltip_can_be_told_apart(tmp_path: Path, tab: Tab) -> None:
             cells = tab.page.locator(".tooltip-name")
             names = cells.all_inner_texts()
             assert len(names) == len(set(names)) > 4
-            assert cells.evaluate_all("(all) => all.every((each) => each.scrollWidth <= each.clientWidth + 1)")
+            assert cells.evaluate_all(
+                "(all) => all.every((each) => each.scrollWidth <= each.clientWidth + 1)"
+            )
             assert min(map(len, names)) >= 3
 
 
@@ -231,11 +235,15 @@ def test_the_legend_says_what_a_dotted_line_is(demo: str, tab: Tab) -> None:
 def test_the_table_of_groups_says_whether_the_best_differ(page: str, tab: Tab) -> None:
     tab.open(page, "group=hparam.lr")
     verdict = tab.page.locator(".pane-verdict")
-    tab.until(lambda: verdict.count() == 1 and "lr=0 and lr=1 do not differ beyond chance" in verdict.inner_text())
+    tab.until(
+        lambda: verdict.count() == 1 and "lr=0 and lr=1 do not differ beyond chance" in verdict.inner_text()
+    )
     assert "p = " in verdict.inner_text() and "4 and 4 runs" in verdict.inner_text()
     # It follows the order of the table and the shown runs.
     tab.open(page, "group=hparam.lr&sort=train/loss:min&filter=re:.*s[01]")
-    tab.until(lambda: "By train/loss min: " in verdict.inner_text() and "2 and 2 runs" in verdict.inner_text())
+    tab.until(
+        lambda: "By train/loss min: " in verdict.inner_text() and "2 and 2 runs" in verdict.inner_text()
+    )
     tab.open(page, "")
     tab.until(lambda: verdict.count() == 0)
     assert tab.wrong == []

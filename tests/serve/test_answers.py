@@ -258,7 +258,8 @@ def test_one_diverged_run_is_not_in_the_usual_range(tmp_path: Path, most: int) -
     for run in range(6):
         with tbq.SummaryWriter(tmp_path / f"lr={run % 2}" / f"s{run}") as writer:
             for step in range(40):
-                writer.add_scalar("loss", 10.0 ** min(step, most) if run == 5 and step > 20 else 2 / (step + 1) + 1, step)
+                far = run == 5 and step > 20
+                writer.add_scalar("loss", 10.0 ** min(step, most) if far else 2 / (step + 1) + 1, step)
     made = Asked(tmp_path)
     for group in ({}, {"group": "re:(lr=.)/.*", "band": "std"}):
         header, _ = made.frame("curves", tag="loss", width=100, **group)

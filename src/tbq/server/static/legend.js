@@ -42,7 +42,7 @@ function Tags({ tag }) {
 
 /** What a dotted vertical line means, if there is one. @param {{ series: Series[] }} props */
 function Resumed({ series }) {
-  const n = series.filter((each) => each.takeovers.length).length;
+  const n = new Set(series.filter((each) => each.takeovers.length).map((each) => each.id)).size;
   if (!n) return null;
   return html`<li class="dim" title="Where a later session of a run took over; Health lists them">
     <svg class="sample" width="4" height="12" aria-hidden="true">
