@@ -113,7 +113,7 @@ class Embedded:
         lasts = [column for column in columns if column[1] == "last"]
         self.ask("summary.csv", key={}, columns=json.dumps(lasts), group=by or "")
         for tag, stat in columns if by else ():
-            asked = {"tag": tag, "stat": stat, "runs": "*", "by": by}
+            asked = {"tag": tag, "stat": stat, "runs": "*", "by": by or ""}
             answer = configurations(self._log, Params(list(asked.items()), tuple(asked)))
             # The table has the groups' numbers.
             self.json("configurations", {**json.loads(answer.body), "groups": []}, **asked)

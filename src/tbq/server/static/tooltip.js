@@ -187,7 +187,12 @@ export function Tooltip({ chart, tag, big }) {
   const columns = /** @type {("value" | "more" | "step")[]} */ (tight ? ["value"] : ["value", "more", "step"]);
   const aside = rows.some(({ each }) => chart.dash(each.series).length) ? 50 : 38; // pixels of the margins and the sample
   const used = columns.reduce((sum, column) => sum + 12 + widest(texts.map((each) => each[column])), aside);
-  const wide = 12 + widest(texts.map((each) => each.delta), 400);
+  const wide =
+    12 +
+    widest(
+      texts.map((each) => each.delta),
+      400,
+    );
   const whole = texts.map((each) => each.name);
   const room = roomAt(l, at.px) - used;
   const along = compared && [whole, labels(whole)].find((each) => widest(each) <= room - wide);

@@ -230,13 +230,7 @@ export function area(r, x, lower, upper, toX, toY, colour, alpha) {
     for (let c = begin; c <= column && c < r.width; c++) {
       const share = !Number.isNaN(bx) && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
       const t = Math.min(share, 1);
-      span(
-        r,
-        place,
-        c,
-        !Number.isNaN(bx) ? bh + (high - bh) * t : high,
-        !Number.isNaN(bx) ? bl + (low - bl) * t : low,
-      );
+      span(r, place, c, !Number.isNaN(bx) ? bh + (high - bh) * t : high, !Number.isNaN(bx) ? bl + (low - bl) * t : low);
     }
     bx = px;
     bh = high;
