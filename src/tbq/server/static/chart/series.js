@@ -80,8 +80,8 @@ export function merged(all) {
  * @param {Curves} curves @returns {Curves} */
 export function inRow(curves) {
   const dots = curves.series.map((each) => ({ each, k: nearest(each, each.x[0]) }));
-  const valueOf = (/** @type {{ each: Series, k: number }} */ { each, k }) => (k < 0 ? Infinity : each.last[k]);
-  dots.sort((a, b) => (valueOf(a) < valueOf(b) ? -1 : valueOf(a) > valueOf(b) ? 1 : 0));
+  const level = (/** @type {{ each: Series, k: number }} */ { each, k }) => (k < 0 ? Infinity : each.last[k]);
+  dots.sort((a, b) => (level(a) < level(b) ? -1 : level(a) > level(b) ? 1 : 0));
   const series = dots.map(({ each, k }, place) => {
     const pick = (/** @type {any} */ column) => column?.subarray(k, k < 0 ? k : k + 1) ?? null;
     return {
