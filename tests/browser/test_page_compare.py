@@ -175,6 +175,80 @@ def test_a_group_says_that_a_member_diverged(page: str, tab: Tab) -> None:
     assert "2.5e18" in row.inner_text()
 
 
+def test_one_value_per_run_is_a_row_of_dots(page: str, tab: Tab) -> None:
+    for state, n in (("zoom=1..3&x=wall&logx=1", 12), ("group=hparam.lr", 3)):
+        tab.open(page, state)
+        tab.drawn(HOSTILE, f"c.row && c.series().length === {n}")
+        places = tab.page.evaluate(
+            "(t) => tbq.charts.get(t).series().map((s) => [s.x[0], s.last[0]])", HOSTILE
+        )
+        assert [place for place, _ in places] == list(range(n))
+        assert [value for _, value in places] == sorted(value for _, value in places)
+        plot = tab.page.locator(".card", has_text="__proto__").locator(".plot")
+        plot.scroll_into_view_if_needed()
+        box = plot.bounding_box()
+        tab.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] / 2)
+        tab.page.locator(".tooltip .near").wait_for()
+        # The places in the row mean nothing to the other charts.
+        tab.page.mouse.down()
+        tab.page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2 + 40)
+        tab.page.mouse.up()
+        tab.until(lambda: tab.page.evaluate("(t) => tbq.charts.get(t).yZoom !== null", HOSTILE))
+        assert tab.page.evaluate("tbq.state.zoom.value?.join()") == ("1,3" if "zoom" in state else None)
+    # With another tag it is a curve again.
+    tab.open(page, f"with={quote(json.dumps([HOSTILE, 'val/loss']))}")
+    tab.page.reload()
+    tab.drawn(HOSTILE, "!c.row && c.series().length === 24")
+    assert tab.wrong == []
+
+
+def test_names_in_a_tooltip_can_be_told_apart(tmp_path: Path, tab: Tab) -> None:
+    for run in range(12):
+        name = f"lr0.00{run % 3 + 1}_bs{16 << run % 4}_s{run}"
+        with tbq.SummaryWriter(tmp_path / "runs" / name) as writer:
+            for tag in ("val/loss", "val/accuracy"):
+                for step in range(40):
+                    writer.add_scalar(tag, 2 / (step + 1) + run / 1000, step)
+    with serving(tmp_path / "runs") as url:
+        tab.open(url, "baseline=lr0.001_bs16_s0")
+        tab.drawn("val/loss", "c.series().length === 12")
+        for share in (0.1, 0.3, 0.5, 0.7):
+            hover(tab, "val/loss", share)
+            tab.page.locator(".tooltip").wait_for()
+            cells = tab.page.locator(".tooltip-name")
+            names = cells.all_inner_texts()
+            assert len(names) == len(set(names)) > 4
+            assert cells.evaluate_all(
+                "(all) => all.every((each) => each.scrollWidth <= each.clientWidth + 1)"
+            )
+            assert min(map(len, names)) >= 3
+
+
+def test_the_legend_says_what_a_dotted_line_is(demo: str, tab: Tab) -> None:
+    tab.open(demo)
+    legend = tab.page.locator('.card[data-tag="val/loss"] .legend')
+    tab.until(lambda: "1 resumed" in legend.inner_text())
+    tab.open(demo, "filter=baseline*")
+    tab.until(lambda: "resumed" not in legend.inner_text())
+
+
+def test_the_table_of_groups_says_whether_the_best_differ(page: str, tab: Tab) -> None:
+    tab.open(page, "group=hparam.lr")
+    verdict = tab.page.locator(".pane-verdict")
+    tab.until(
+        lambda: verdict.count() == 1 and "lr=0 and lr=1 do not differ beyond chance" in verdict.inner_text()
+    )
+    assert "p = " in verdict.inner_text() and "4 and 4 runs" in verdict.inner_text()
+    # It follows the order of the table and the shown runs.
+    tab.open(page, "group=hparam.lr&sort=train/loss:min&filter=re:.*s[01]")
+    tab.until(
+        lambda: "By train/loss min: " in verdict.inner_text() and "2 and 2 runs" in verdict.inner_text()
+    )
+    tab.open(page, "")
+    tab.until(lambda: verdict.count() == 0)
+    assert tab.wrong == []
+
+
 def test_no_curve_of_many_hides_the_others(tmp_path: Path, tab: Tab) -> None:
     for run in range(260):
         with tbq.SummaryWriter(tmp_path / "runs" / f"{run:03}") as writer:

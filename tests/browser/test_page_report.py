@@ -31,6 +31,15 @@ def test_a_report_opens_from_disk(report: Path, tabs: Any) -> None:
     assert tab.page.locator(".prose strong").inner_text() == "rates"
     shown = tab.drawn("val/loss", "c.curves.series.some((s) => s.lower)")
     assert {each["group"] for each in shown["series"]} >= {"lr=0.01", "lr=0.03", "lr=0.1"}
+    # Groups are folded, the best one first, with the verdict on the first two; unfolding shows runs.
+    rows = tab.page.locator(".table [role=row]:not(.head)")
+    assert rows.evaluate_all("(all) => all.map((each) => each.dataset.group)") == [
+        "lr=0.1", "lr=0.03", "lr=0.01", "lr=1", "in no group"
+    ]  # fmt: skip
+    verdict = tab.page.inner_text(".pane-verdict")
+    assert verdict.startswith("By val/loss: lr=0.1 and lr=0.03 ") and "2 and 2 runs" in verdict
+    assert "0.1939" not in tab.page.inner_text(".table")
+    tab.page.get_by_label("Unfold lr=0.1").click()
     assert "0.1939" in tab.page.inner_text(".table")
     tab.page.locator(".finding", has_text="train/loss").first.wait_for()
     tab.until(lambda: tab.page.locator(".strip img").first.evaluate("(e) => e.naturalWidth > 0"))

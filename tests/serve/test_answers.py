@@ -12,6 +12,8 @@ import pytest
 from served import Asked, unpack
 
 import tbq
+from tbq.server.answers.usual import far_outside
+from tbq.table.pixels import Columns
 from tbq.table.smooth import ema
 
 # Warnings about restarts, and about runs without a group, are tested elsewhere.
@@ -251,20 +253,35 @@ def test_the_command_of_a_figure(asked: Asked, demo: Path) -> None:
     assert whole == "tbq plot runs --tag val/loss --outliers 0 -o figure.svg"
 
 
-def test_one_diverged_run_is_not_in_the_usual_range(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [30, 39])
+def test_one_diverged_run_is_not_in_the_usual_range(tmp_path: Path, most: int) -> None:
     for run in range(6):
         with tbq.SummaryWriter(tmp_path / f"lr={run % 2}" / f"s{run}") as writer:
             for step in range(40):
-                writer.add_scalar("loss", 10.0**step if run == 5 and step > 20 else 2 / (step + 1) + 1, step)
+                far = run == 5 and step > 20
+                writer.add_scalar("loss", 10.0 ** min(step, most) if far else 2 / (step + 1) + 1, step)
     made = Asked(tmp_path)
     for group in ({}, {"group": "re:(lr=.)/.*", "band": "std"}):
         header, _ = made.frame("curves", tag="loss", width=100, **group)
         for kind in ("linear", "log"):
             low, high = header["usual"][kind]
             assert 1 <= low < 1.1 and 2.9 < high < 4, (group, kind)
-    assert [each["not_finite"] for each in header["series"]] == [0, 1]  # 1e39 is infinite as a 32-bit float
+    # 1e39 is infinite as a 32-bit float, and is counted as that alone.
+    assert [each["not_finite"] for each in header["series"]] == [0, int(most == 39)]
+    assert [each["diverged"] for each in header["series"]] == [0, int(most == 30)]
     # A tag that no shown run has still has an answer.
     assert made.frame("curves", tag="loss", runs="-")[0]["usual"] == {}
+
+
+def test_curves_that_end_far_outside_of_the_range() -> None:
+    ends = [[1.0, 2.0], [1.0, 2.9], [1.0, 3.1], [-1.1, np.nan], [9.0, 1.5], [np.nan, np.nan], [1e308, -1e308]]
+    last = np.array(ends)
+    columns = Columns(last, last, last, last)
+    assert far_outside(columns, {"linear": [1.0, 2.0]}) == [False, False, True, True, False, False, True]
+    assert far_outside(columns, {}) == [False] * len(ends)
+    assert far_outside(columns, {"log": [1.0, 100.0]}) == [*[False] * 6, True]
+    assert far_outside(Columns(*[np.empty((0, 3))] * 4), {"linear": [1.0, 2.0]}) == []
+    assert far_outside(columns, {"linear": [-1.7e308, 1.7e308]}) == [False] * len(ends)
 
 
 def test_the_range_of_a_score_covers_its_best_run(tmp_path: Path) -> None:

@@ -82,6 +82,8 @@ def test_a_report_answers_as_the_server(demo: Path, tmp_path: Path) -> None:
     run = page.answer("api/series?kind=images&tag=samples")["runs"][0]
     image = page.answer(f"api/image?index=0&run={run['id']}&step={run['steps'][0]}&tag=samples")
     assert image[:4] in (b"\x89PNG", b"\xff\xd8\xff\xe0")
+    verdict = page.answer("api/configurations?by=hparam.lr&runs=*&stat=last&tag=val%2Floss")["verdict"]
+    assert verdict.startswith("lr=0.1 and lr=0.03 ") and "Welch's t-test, 2 and 2 runs" in verdict
     header, _ = page.answer("api/metrics")
     assert {(each["tag"], each["stat"]) for each in header["metrics"]} >= {
         ("val/loss", "last"),

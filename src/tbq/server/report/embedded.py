@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tbq.errors import DependencyError, TbqError
+from tbq.server.answers.decisions import configurations
 from tbq.server.answers.health import report
 from tbq.server.answers.media import keys, located
 from tbq.server.answers.points import AXES
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tbq.server.live_log import LiveLog
 
 LEVELS = (0.0, 0.6, 0.9, 0.98)  # smoothing weights that a reader can choose
+_SHOWN = ("last", "min", "max", "best")  # statistics of a metric in the runs table
 WIDTH = 600  # columns of a curve, as in the page's requests
 _LEAST_WIDTH = 40
 _CURVES = 2_300_000  # bytes of all curves, compressed
@@ -105,11 +107,16 @@ class Embedded:
             self.ask("curves", key={**key, **group}, tag=tag, width=WIDTH, x=x, smooth=smooth, **group)
 
     def metrics(self, tags: Sequence[str], by: str | None) -> None:
-        """Embed the numbers of the runs table, and its CSV file."""
-        columns = [[tag, stat] for tag in tags for stat in ("last", "min", "max", "best")]
+        """Embed the numbers of the runs table, its CSV file, and how sure the order of its groups is."""
+        columns = [[tag, stat] for tag in tags for stat in _SHOWN]
         self.ask("metrics", key={}, columns=json.dumps(columns))
         lasts = [column for column in columns if column[1] == "last"]
         self.ask("summary.csv", key={}, columns=json.dumps(lasts), group=by or "")
+        for tag, stat in columns if by else ():
+            asked = {"tag": tag, "stat": stat, "runs": "*", "by": by or ""}
+            answer = configurations(self._log, Params(list(asked.items()), tuple(asked)))
+            # The table has the groups' numbers.
+            self.json("configurations", {**json.loads(answer.body), "groups": []}, **asked)
 
     def health(self) -> None:
         """Embed the doctor's findings on the current files."""

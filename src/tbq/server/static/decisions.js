@@ -3,8 +3,8 @@
 import { html, computed } from "./ui.js";
 import { useAsk } from "./ask.js";
 import { ranges } from "./api.js";
-import { differing, group } from "./state.js";
-import { hparams, labelOf, metricOf, runs, shown, groupColour } from "./runs.js";
+import { differing, group, sort } from "./state.js";
+import { groups, hparams, labelOf, metricOf, runs, shown, shownColumns, groupColour } from "./runs.js";
 import { number, onPoint } from "./format.js";
 
 // Parameters that tell repeats apart.
@@ -18,12 +18,26 @@ const by = computed(() => {
   return names.map((each) => `hparam.${each.name}`).join(",");
 });
 
+/** @param {string | undefined} metric */
+function question(metric) {
+  const of = metric && metricOf(metric);
+  return of && { ...of, runs: shown.value.length === runs.value.length ? "*" : ranges(shown.value) };
+}
+
+/** Whether the best two groups of the table differ beyond chance, by its order or its first metric. */
+export function Verdict() {
+  const metric = [sort.value.replace(/^-/, ""), ...shownColumns.value].find(metricOf);
+  const asked = question(metric);
+  const wanted = asked && groups.value.length > 1 ? { ...asked, by: group.value } : null;
+  const { data, error } = useAsk("configurations", wanted, { live: true });
+  if (!wanted || error || data?.by !== group.value) return null;
+  return html`<p class="pane-verdict" role="status">By ${labelOf(`${data.tag}:${data.stat}`)}: ${data.verdict}</p>`;
+}
+
 /** @param {{ metric: string }} props */
 export function Decisions({ metric }) {
-  const of = metricOf(metric);
-  if (!of) return null;
-  const ids = shown.value.length === runs.value.length ? "*" : ranges(shown.value);
-  const asked = { tag: of.tag, stat: of.stat, runs: ids };
+  const asked = question(metric);
+  if (!asked) return null;
   return html`
     <${Importance} metric=${metric} asked=${asked} />
     ${by.value && html`<${Configurations} metric=${metric} asked=${{ ...asked, by: by.value }} />`}

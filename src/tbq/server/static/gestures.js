@@ -18,9 +18,9 @@ export function press(c, event) {
   const l = c.layout;
   if (!l || event.button !== 0 || /** @type {Element} */ (event.target).closest(".tooltip")) return;
   const { px, py } = place(c, event);
-  const pan = event.altKey || py > l.bottom;
+  const pan = !c.row && (event.altKey || py > l.bottom);
   const node = /** @type {HTMLElement} */ (event.currentTarget);
-  const y = event.shiftKey;
+  const y = event.shiftKey || c.row;
   const begin = { ...l.xs };
   if (event.pointerType === "touch" && !pan) return; // one finger scrolls the page
   node.setPointerCapture(event.pointerId);
@@ -67,8 +67,9 @@ export function move(c, event) {
   if (!l || !c.curves) return;
   const { px, py } = place(c, event);
   if (px < l.left - 4 || px > l.right + 8) return leave(c);
-  hover.value = { x: toValue(l.xs, clip(px, l.left, l.right)), tag: c.tag, px, py };
-  const near = readings({ ...c.curves, series: c.series() }, l, hover.value.x, py).find((each) => each.nearest);
+  const x = toValue(l.xs, clip(px, l.left, l.right));
+  hover.value = { x: c.row ? NaN : x, tag: c.tag, px, py }; // the other charts have no such place
+  const near = readings({ ...c.curves, series: c.series() }, l, x, py).find((each) => each.nearest);
   const close = near && Math.abs(near.y - py) < 40;
   hot.value = close ? near.series.id : null;
   hotGroup.value = close ? near.series.group : null;
@@ -96,7 +97,7 @@ export function reset(c) {
  */
 function rescale(c, factor, share, shift = 0) {
   const l = c.layout;
-  if (!l) return;
+  if (!l || c.row) return;
   const { from, to } = l.xs;
   const middle = from + (to - from) * share;
   const a = toValue(l.xs, middle - (middle - from) * factor + shift * (to - from));

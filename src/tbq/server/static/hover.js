@@ -71,10 +71,11 @@ export async function exact(question, signal) {
 }
 
 const GAP = 12; // between the crosshair and the tooltip
+const OVER = 30; // pixels right of the axes, up to the next card
 
 /** How wide a tooltip may be, so that it fits right or left of the crosshair.
  * @param {{ left: number, right: number }} area inside of the axes @param {number} px of the crosshair */
-export const roomAt = ({ left, right }, px) => Math.max(right + 8 - px, px - left) - GAP;
+export const roomAt = ({ left, right }, px) => Math.max(right + OVER - px, px - left) - GAP;
 
 /** How many curves a tooltip names, so that it is no higher than its chart. @param {number} high of the chart */
 export const mostIn = (high) => Math.max(1, Math.min(MOST, Math.floor((high - 62) / 18)));
@@ -90,7 +91,7 @@ export function beside(area, w, h, px, py) {
   const within = (/** @type {number} */ v, /** @type {number} */ low, /** @type {number} */ high) =>
     Math.max(Math.min(v, high), low);
   const y = within(py - h / 2, area.top, area.bottom - h - 4);
-  if (px + GAP + w <= area.right + 8) return { x: px + GAP, y };
+  if (px + GAP + w <= area.right + OVER) return { x: px + GAP, y };
   if (px - GAP - w >= area.left) return { x: px - GAP - w, y };
   const x = within(px - w / 2, area.left + 2, area.right + 8 - w);
   return { x, y: py - GAP - h >= area.top - 8 ? py - GAP - h : within(py + GAP, area.top, area.bottom - h - 4) };

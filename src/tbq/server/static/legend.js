@@ -40,6 +40,18 @@ function Tags({ tag }) {
   );
 }
 
+/** What a dotted vertical line means, if there is one. @param {{ series: Series[] }} props */
+function Resumed({ series }) {
+  const n = new Set(series.filter((each) => each.takeovers.length).map((each) => each.id)).size;
+  if (!n) return null;
+  return html`<li class="dim" title="Where a later session of a run took over; Health lists them">
+    <svg class="sample" width="4" height="12" aria-hidden="true">
+      <line x1="2" x2="2" y1="0" y2="12" stroke="currentColor" stroke-dasharray="2 3" />
+    </svg>
+    ${n} resumed
+  </li>`;
+}
+
 /** How many runs a mean has, and how many of them ruin it. @param {Series} series */
 const membersOf = ({ runs, notFinite, diverged }) =>
   [`n=${runs}`, notFinite && `${notFinite} not finite`, diverged && `${diverged} diverged`].filter(Boolean).join(", ");
@@ -59,9 +71,10 @@ export function Legend({ chart, curves, tag, big }) {
           .slice(0, 2)
           .map((each) => html`<li key=${each.key} class="dim">${chart.label(each)}: ${membersOf(each)}</li>`)
       }
+      <${Resumed} series=${all} />
     </ul>`;
   const at = hover.value ?? fixed.value;
-  const x = at ? at.x : null;
+  const x = at && !Number.isNaN(at.x) ? at.x : null;
   // In full screen, values come in order at the crosshair.
   const bases = chart.bases();
   const rows = all.slice(0, MOST).map((series) => ({ series, value: valueAt(series, x) }));
@@ -90,6 +103,7 @@ export function Legend({ chart, curves, tag, big }) {
         }
       </li>`,
     )}
+    <${Resumed} series=${all} />
     ${all.length > MOST && html`<li class="dim">and ${count(all.length - MOST)} more</li>`}
   </ul>`;
 }

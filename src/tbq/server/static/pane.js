@@ -24,6 +24,7 @@ import {
   isReport,
 } from "./runs.js";
 import { groupedBy, written } from "./grouping.js";
+import { Verdict } from "./decisions.js";
 import { FilterField } from "./filterfield.js";
 import { RunsTable, show } from "./table.js";
 import { Menu, Item, Icon, IconButton, save } from "./menu.js";
@@ -91,6 +92,7 @@ export function Pane({ children }) {
           </button>`
         }
       </div>
+      <${Verdict} />
     </div>
     <${RunsTable} />
     ${children}

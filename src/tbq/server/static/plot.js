@@ -2,9 +2,9 @@
 // milliseconds.
 
 import { fetchFrame, ranges, report } from "./api.js";
-import { curvesOf, extent, leaving, merged, within, withEdges } from "./chart/series.js";
+import { curvesOf, extent, inRow, leaving, merged, within, withEdges } from "./chart/series.js";
 import { inside, paint, trace } from "./chart/paint.js";
-import { toPixels } from "./chart/scale.js";
+import { toPixels, toValue } from "./chart/scale.js";
 import { hover, fixed } from "./hover.js";
 import { inTurn } from "./live.js";
 import {
@@ -21,6 +21,7 @@ import {
   hotGroup,
   isBase,
   legendOf,
+  withoutCurve,
 } from "./runs.js";
 import { axis, band, group, smooth, zoom, logs, logX, entire } from "./state.js";
 import { DASHES, tagLabels, tagsOn } from "./together.js";
@@ -52,13 +53,18 @@ const printed = matchMedia("print");
 /** Canvas pixels per pixel of the page; more for printing. */
 const sharpness = () => (printed.matches ? 3 : Math.min(devicePixelRatio || 1, 2));
 
+/** Whether the card shows one value per run, in order, instead of curves. @param {string} tag */
+const isRow = (tag) => withoutCurve.value.has(tag) && tagsOn(tag).length === 1;
+
 /** The parameters of a card's request. @param {string} tag @param {number} width */
 export function question(tag, width) {
   const grouped = banded.value;
+  const row = isRow(tag);
+  const x = row ? "step" : axis.value;
   if (report !== null)
     return {
       tags: tagsOn(tag),
-      x: axis.value,
+      x,
       width: 600,
       smooth: smooth.value || "",
       group: grouped ? group.value : "",
@@ -67,15 +73,15 @@ export function question(tag, width) {
   const ids = shown.value;
   return {
     tags: tagsOn(tag),
-    x: axis.value,
+    x,
     width,
     smooth: smooth.value || "",
-    log: `${logX.value && axis.value !== "wall" ? "x" : ""}${logs.value.has(tag) ? "y" : ""}`,
+    log: `${!row && logX.value && axis.value !== "wall" ? "x" : ""}${logs.value.has(tag) ? "y" : ""}`,
     runs: ids.length === runs.value.length ? "*" : ranges(ids),
     group: grouped ? group.value : "",
     band: grouped ? band.value : "",
-    low: zoom.value?.[0],
-    high: zoom.value?.[1],
+    low: row ? undefined : zoom.value?.[0],
+    high: row ? undefined : zoom.value?.[1],
   };
 }
 
@@ -96,6 +102,7 @@ export class Chart {
     /** @type {{ from: number, to: number, y: boolean } | null} */ this.brush = null;
     /** @type {{ key: string, curves: Curves } | null} */ this.whole = null; // over the full length, as last seen
     /** @type {{ x: number, y: number, colour: string }[]} */ this.marks = []; // of the values that the tooltip shows
+    this.row = false; // one value per run, in order
     this.left = 0; // curves that leave the range
     this.drawn = 0; // duration of the last drawing, in milliseconds
     this.timer = 0; // of the next request
@@ -173,7 +180,9 @@ export class Chart {
       );
       if (signal.aborted) return;
       const logX = String(params.log ?? "").includes("x");
-      this.curves = merged(frames.map((frame) => curvesOf(frame, logX)));
+      const curves = merged(frames.map((frame) => curvesOf(frame, logX)));
+      this.row = isRow(this.tag);
+      this.curves = this.row ? inRow(curves) : curves;
       const { low, high: _, ...rest } = params;
       const key = JSON.stringify(rest);
       if (low === undefined) {
@@ -222,11 +231,16 @@ export class Chart {
     );
   }
 
+  /** The place of the mouse on the chart's own x axis. @param {{ x: number, px: number }} at */
+  xAt({ x, px }) {
+    return this.row && this.layout ? toValue(this.layout.xs, px) : x;
+  }
+
   /** @returns {import("./chart/paint.js").Picture | null} */
   picture() {
     if (!this.curves || !this.base || !this.width || !this.height) return null;
     const visible = { ...this.curves, series: this.series() };
-    const x = zoom.peek() ?? this.domain ?? [this.curves.low, this.curves.high];
+    const x = (this.row ? null : zoom.peek()) ?? this.domain ?? [this.curves.low, this.curves.high];
     const logY = logs.peek().has(this.tag);
     const drawn = extent(visible, x[0], x[1], logY) ?? [0, 1];
     const usual = entire.peek().has(this.tag) ? undefined : this.curves.usual[logY ? "log" : "linear"];
@@ -246,8 +260,9 @@ export class Chart {
       front: visible.series.filter(isBase),
       x: /** @type {[number, number]} */ (x),
       y,
-      logX: logX.peek() && axis.peek() !== "wall",
+      logX: !this.row && logX.peek() && axis.peek() !== "wall",
       logY,
+      caption: this.row ? `${banded.peek() ? "groups" : "runs"} in order of their value` : "",
       axis: axis.peek(),
       ink: inkOf(this.base),
       width: this.width,
@@ -318,7 +333,7 @@ export class Chart {
       context.restore();
     }
     const at = hover.peek() ?? fixed.peek();
-    if (at) {
+    if (at && !this.row) {
       const x = Math.round(toX(at.x)) + 0.5;
       if (x >= l.left && x <= l.right) {
         context.strokeStyle = ink.text;

@@ -1,10 +1,11 @@
 // A report: the parts of the page one below the other, with the data embedded in the file.
 
-import { html, signal, useEffect } from "./ui.js";
+import { html, signal, useEffect, useState } from "./ui.js";
 import { fetchJson, report } from "./api.js";
-import { axis, group, band, smooth, smoothAs, views } from "./state.js";
-import { runs, tags, loaded, groups } from "./runs.js";
+import { axis, group, band, smooth, smoothAs, sort, views } from "./state.js";
+import { runs, tags, loaded, groups, higherIsBetter, mainTag } from "./runs.js";
 import { Pane } from "./pane.js";
+import { closed, rows, ROW } from "./table.js";
 import { Curves } from "./curves.js";
 import { Media } from "./media/media.js";
 import { Health } from "./health.js";
@@ -18,6 +19,7 @@ import { counted, time } from "./format.js";
  * left_out?: string[] } | null>}
  */
 const about = signal(null);
+const UNSORTED = sort.peek(); // before the address is read
 
 /** Start with the groups, band and smoothing that the report was made with. */
 export async function openReport() {
@@ -49,6 +51,16 @@ export function Report() {
     addEventListener("beforeprint", all);
     return () => removeEventListener("beforeprint", all);
   }, []);
+  // Groups start folded, the best one first.
+  const [ordered, setOrdered] = useState(false);
+  const ready = Boolean(facts?.by) && loaded.value && groups.value.length > 0;
+  useEffect(() => {
+    if (!ready || ordered) return;
+    setOrdered(true);
+    closed.value = new Set(rows.value.flatMap((row) => (row.kind === "group" ? [row.name] : [])));
+    if (mainTag.value && sort.value === UNSORTED)
+      sort.value = `${higherIsBetter(mainTag.value) ? "-" : ""}${mainTag.value}:last`;
+  }, [ready, ordered]);
   return html`<main class="report" id="view">
     <header>
       <h1>${facts?.title ?? report}</h1>
@@ -62,7 +74,7 @@ export function Report() {
       <h2>Runs</h2>
       <div
         class="report-table"
-        style=${{ height: `${Math.min(420, 130 + 28 * (runs.value.length + groups.value.length + 1))}px` }}
+        style=${{ height: `${Math.min(560, 170 + ROW * (rows.value.length + 1))}px` }}
       >
         <${Pane} />
       </div>

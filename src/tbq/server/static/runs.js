@@ -205,9 +205,13 @@ export function metricOf(key) {
 /** Some run has several values of this tag. @param {import("./types.js").Tag} tag */
 export const hasCurve = (tag) => tag.rows > (tag.kinds.scalars ?? 0);
 
+/** Tags with one value per run, such as a metric of add_hparams. */
+export const withoutCurve = computed(
+  () => new Set(scalarTags.value.filter((tag) => !hasCurve(tag)).map((each) => each.tag)),
+);
+
 /** The tag by which people most likely compare runs. */
 export const mainTag = computed(() => {
-  // A tag with one value per run, such as a metric of add_hparams, has no curve.
   const curves = scalarTags.value.filter(hasCurve);
   const names = curves.length ? curves : scalarTags.value;
   const most = Math.max(...names.map((tag) => tag.kinds.scalars));

@@ -90,6 +90,12 @@ function meanOf(list, key) {
   return values.length ? { mean: values.reduce((a, b) => a + b, 0) / values.length, n: values.length } : null;
 }
 
+/** The value of a column that all of the runs have. @param {Run[]} list @param {string} key */
+function common([first, ...rest], key) {
+  const value = cellOf(first, key);
+  return rest.every((run) => Object.is(cellOf(run, key), value)) ? value : undefined;
+}
+
 const FAR = 20; // distances of the quartiles
 /** The limits of the values of a column; what is outside is so far from the quartiles that the run diverged. */
 const limits = computed(
@@ -136,7 +142,7 @@ function widthOf(key) {
   if (key === "step") return Math.max(76, longestStep.value * 7.6 + 20);
   if (key === "state") return 88;
   if (key === "started" || key === "last_event") return 136;
-  if (metricOf(key)) return Math.min(140, Math.max(94, labelOf(key).length * 7 + 24)) + (baseRun.value ? 68 : 0);
+  if (metricOf(key)) return Math.min(140, Math.max(94, labelOf(key).length * 7 + 24)) + (baseRun.value ? 56 : 0);
   return Math.min(160, Math.max(76, labelOf(key).length * 7 + 28));
 }
 
@@ -177,6 +183,8 @@ const BOLD = 8.3;
 const GROUP_ASIDE = 96; // also the fold and the number of runs
 const DEEP = 2.2; // letters by which a run is indented below its group
 const NARROWEST = 96;
+const FLAGS = 20; // pixels of the mark of a baseline or a pinned run
+const aside = computed(() => ASIDE + (baseRun.value || pinnedRuns.value.size ? FLAGS : 0));
 const longest = computed(() => {
   const letters = listed.value.reduce(
     (most, run) => Math.max(most, (runLabels.value.get(run.name) ?? run.name).length),
@@ -223,13 +231,13 @@ export function RunsTable() {
   const fitting = first && width - first >= 180 ? width - first : width * 0.6;
   // Names of groups that cannot be told apart are worse than a column behind the divider.
   const room = wide.value ? 420 : longestGroup.value > fitting ? width * 0.7 : fitting;
-  const content = Math.max(longest.value * LETTER + ASIDE, longestGroup.value);
+  const content = Math.max(longest.value * LETTER + aside.value, longestGroup.value);
   const usual = Math.round(Math.max(148, Math.min(content, room)));
   const nameWidth = dragged.value ? Math.min(dragged.value, Math.max(width - 40, NARROWEST)) : usual;
   useEffect(() => {
-    nameRoom.value = Math.max(4, Math.floor((nameWidth - ASIDE) / LETTER - (group.value ? DEEP : 0)));
+    nameRoom.value = Math.max(4, Math.floor((nameWidth - aside.value) / LETTER - (group.value ? DEEP : 0)));
     groupRoom.value = Math.max(4, Math.floor((nameWidth - GROUP_ASIDE) / BOLD));
-  }, [nameWidth, group.value]);
+  }, [nameWidth, group.value, aside.value]);
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };
@@ -298,7 +306,7 @@ function NameHandle({ width }) {
     event.stopPropagation();
     set(width + by);
   };
-  const fit = () => (dragged.value = Math.round(Math.max(longest.value * LETTER + ASIDE, longestGroup.value)));
+  const fit = () => (dragged.value = Math.round(Math.max(longest.value * LETTER + aside.value, longestGroup.value)));
   return html`<span
     class="name-handle" role="separator" tabindex="0" aria-orientation="vertical" aria-valuenow=${width}
     aria-label="Width of the names" title="Drag to widen; double click: as wide as the names"
@@ -495,6 +503,12 @@ function GroupRow({ row, index, places, nameWidth, style }) {
           ? ids.filter((/** @type {Run} */ run) => isBroken(run, each.key) || isFar(run, each.key)).length
           : 0;
       const words = `${counted(odd, "run")} diverged`;
+      if (each.key.startsWith("hparam."))
+        return html`<div
+          key=${each.key} role="gridcell" class="cell num" style=${{ left: `${each.left}px`, width: `${each.width}px` }}
+        >
+          ${shownAs(each.key, common(ids, each.key))}
+        </div>`;
       return html`<div
         key=${each.key} role="gridcell" class="cell num"
         style=${{ left: `${each.left}px`, width: `${each.width}px` }}

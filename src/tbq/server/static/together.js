@@ -1,13 +1,27 @@
 // Several tags on one chart, such as a loss in training and in validation: dashes tell them apart.
 
 import { labels } from "./labels.js";
+import { scalarTags } from "./runs.js";
 import { joined } from "./state.js";
+import { computed } from "./ui.js";
 
 /** The dashes of the tags of a chart, in their order; more could not be told apart. @type {number[][]} */
 export const DASHES = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
 
+// A link may come from another log: tags that this one lacks are left out, once its tags are known.
+const known = computed(() => new Set(scalarTags.value.map((each) => each.tag)));
+const together = computed(
+  () =>
+    new Map(
+      joined.value.map(([own, ...others]) => [
+        own,
+        [own, ...others.filter((each) => !known.value.size || known.value.has(each))].slice(0, DASHES.length),
+      ]),
+    ),
+);
+
 /** The tags on the card of a tag. @param {string} tag */
-export const tagsOn = (tag) => joined.value.find(([own]) => own === tag)?.slice(0, DASHES.length) ?? [tag];
+export const tagsOn = (tag) => together.value.get(tag) ?? [tag];
 
 /** Add a tag to the card of another, or remove it. @param {string} tag @param {string} other */
 export function join(tag, other) {

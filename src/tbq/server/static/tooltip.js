@@ -9,6 +9,7 @@ import { nearest } from "./chart/series.js";
 import { toValue } from "./chart/scale.js";
 import { colour } from "./plot.js";
 import { Sample } from "./legend.js";
+import { labels } from "./labels.js";
 import { count, delta, duration, far, numberTo, time } from "./format.js";
 
 const TIGHT = 360; // pixels beside the crosshair; a tooltip in fewer has only the values
@@ -40,6 +41,24 @@ function drawn(each, point) {
   return (point.smoothed === undefined ? point.value : point.smoothed) ?? NaN;
 }
 
+const pen = document.createElement("canvas").getContext("2d");
+const FEWEST = 6; // letters of a name
+
+/** The width of the widest text in a tooltip. @param {string[]} texts @param {number} weight */
+function widest(texts, weight = 600) {
+  if (!pen) return 0;
+  pen.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
+  return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
+}
+
+/** Names in so many pixels: in full, or so short that they can still be told apart. @param {string[]} names
+ * @param {number} room */
+function named(names, room) {
+  const letters = Math.max(...names.map((name) => name.length));
+  const need = widest(names);
+  return need <= room ? names : labels(names, Math.max(FEWEST, Math.floor((room * letters) / need)));
+}
+
 /** @param {{ chart: any, tag: string, big: boolean }} props */
 export function Tooltip({ chart, tag, big }) {
   const under = !big && full.value !== ""; // below the chart that fills the screen
@@ -55,7 +74,7 @@ export function Tooltip({ chart, tag, big }) {
   );
   const l = chart.layout;
   const most = l ? mostIn(l.bottom - l.top) : 0;
-  const list = at && chart.curves && l ? readings({ series: chart.series() }, l, at.x, at.py, most) : [];
+  const list = at && chart.curves && l ? readings({ series: chart.series() }, l, chart.xAt(at), at.py, most) : [];
   const bases = /** @type {Map<string, import("./types.js").Series>} */ (chart.bases());
   /** @type {Map<string, number[]>} */
   const ids = new Map(); // by tag
@@ -101,7 +120,7 @@ export function Tooltip({ chart, tag, big }) {
   if (sure) rows.sort((a, b) => b.value - a.value);
   // Dots mark the points whose values the tooltip shows.
   const marks = rows.map(({ each, point, value }) => ({
-    x: point?.x ?? each.at,
+    x: chart.row ? each.at : (point?.x ?? each.at),
     y: value,
     colour: colour(each.series),
   }));
@@ -118,27 +137,21 @@ export function Tooltip({ chart, tag, big }) {
       right: left + layout.right,
       bottom: top + layout.bottom,
     };
-    // Long names are cut, so that there is room beside the crosshair.
-    node.style.setProperty("--name", "220px");
-    const name = node.querySelector(".tooltip-name");
-    for (let turn = 0; turn < 3 && name; turn++) {
-      const over = node.offsetWidth - roomAt(area, left + at.px);
-      if (over <= 0) break;
-      node.style.setProperty("--name", `${Math.max(Math.floor(name.clientWidth - over), 24)}px`);
-    }
     const { offsetWidth: w, offsetHeight: h } = node;
     const { x, y } = beside(area, w, h, left + at.px, top + (best?.y ?? at.py));
     node.style.left = `${x}px`;
     node.style.top = `${y}px`;
   }, [at, best, chart, marks]);
   if (!at || !list.length) return null;
-  const more = chart.series().length - list.length;
+  const others = chart.series().length - list.length;
   const steps = new Set(rows.flatMap(({ point }) => (point ? [point.step] : [])));
   const nearestPoint = best && pointOf(best);
   const head =
-    nearestPoint && axis.value === "step"
+    nearestPoint && (axis.value === "step" || chart.row)
       ? `step ${count(nearestPoint.step)}`
-      : xText(nearestPoint?.x ?? best?.at ?? at.x, axis.value, unitAt(l.xs, at.px));
+      : chart.row
+        ? ""
+        : xText(nearestPoint?.x ?? best?.at ?? at.x, axis.value, unitAt(l.xs, at.px));
   const text = (/** @type {number} */ value, /** @type {number} */ y) =>
     value > l.ys.high || value < l.ys.low ? far(value) : numberTo(value, unitAt(l.ys, y));
   /** The value of the baseline at a reading. @param {Reading} each */
@@ -152,6 +165,39 @@ export function Tooltip({ chart, tag, big }) {
   const compared = rows.some(({ each }) => bases.has(each.series.tag));
   const raw = by > 0 && rows.some(({ each }) => each.series.group === null);
   const tight = roomAt(l, at.px) < TIGHT;
+  const span = (
+    /** @type {Reading} */ { series, at: x, y },
+    /** @type {import("./types.js").Values | null} */ low,
+    /** @type {import("./types.js").Values | null} */ high,
+  ) => {
+    const k = nearest(series, x);
+    if (k < 0 || !low || !high) return "";
+    return low[k] === high[k] ? text(low[k], y) : `${text(low[k], y)} – ${text(high[k], y)}`;
+  };
+  const texts = rows.map(({ each, point, value }) => ({
+    name: /** @type {string} */ (chart.label(each.series)),
+    value: point && !raw && !(tight && compared) ? point.text : text(value, each.y),
+    delta: isBase(each.series) ? "base" : delta(value, baseOf(each)),
+    more: raw
+      ? (point?.text ?? span(each, each.series.rawMin, each.series.rawMax))
+      : span(each, each.series.lower, each.series.upper),
+    step: point && steps.size > 1 ? count(point.step) : "",
+  }));
+  // Names come first: the difference is shown if there is room for it beside names in full or without what they share.
+  const columns = /** @type {("value" | "more" | "step")[]} */ (tight ? ["value"] : ["value", "more", "step"]);
+  const aside = rows.some(({ each }) => chart.dash(each.series).length) ? 50 : 38; // pixels of the margins and the sample
+  const used = columns.reduce((sum, column) => sum + 12 + widest(texts.map((each) => each[column])), aside);
+  const wide =
+    12 +
+    widest(
+      texts.map((each) => each.delta),
+      400,
+    );
+  const whole = texts.map((each) => each.name);
+  const room = roomAt(l, at.px) - used;
+  const along = compared && [whole, labels(whole)].find((each) => widest(each) <= room - wide);
+  const differences = Boolean(along);
+  const names = along || named(whole, room);
   return html`<div class=${`tooltip ${tight ? "tight" : ""}`} ref=${box} role="status">
     <div class="tooltip-head">${head}</div>
     <table>
@@ -161,42 +207,28 @@ export function Tooltip({ chart, tag, big }) {
           <tr>
             <th colspan="2"></th>
             <th scope="col" class="num">smoothed</th>
-            ${compared && html`<th></th>`}
+            ${differences && html`<th></th>`}
             <th scope="col" class="num">raw</th>
             ${steps.size > 1 && html`<th scope="col" class="num">step</th>`}
           </tr>
         </thead>`
       }
       <tbody>
-        ${rows.map(({ each, point, value }) => {
-          const { series } = each;
-          const k = nearest(series, each.at);
-          const span = (
-            /** @type {import("./types.js").Values | null} */ low,
-            /** @type {import("./types.js").Values | null} */ high,
-          ) =>
-            k < 0 || !low || !high
-              ? ""
-              : low[k] === high[k]
-                ? text(low[k], each.y)
-                : `${text(low[k], each.y)} – ${text(high[k], each.y)}`;
-          return html`<tr key=${series.key} class=${each.nearest ? "near" : ""}>
+        ${rows.map(({ each: { series, nearest: near } }, i) => {
+          const { value, delta: difference, more, step } = texts[i];
+          return html`<tr key=${series.key} class=${near ? "near" : ""}>
             <td><${Sample} colour=${colour(series)} dash=${chart.dash(series)} /></td>
-            <td class="tooltip-name">${chart.label(series)}</td>
-            <td class="num">${point && !raw && !(tight && compared) ? point.text : text(value, each.y)}</td>
-            ${compared && html`<td class="delta">${isBase(series) ? "baseline" : delta(value, baseOf(each))}</td>`}
-            ${
-              raw
-                ? html`<td class="num dim">${point ? point.text : span(series.rawMin, series.rawMax)}</td>`
-                : series.lower && html`<td class="num dim">${span(series.lower, series.upper)}</td>`
-            }
-            ${steps.size > 1 && html`<td class="num dim">${point ? count(point.step) : ""}</td>`}
+            <td class="tooltip-name">${names[i]}</td>
+            <td class="num">${value}</td>
+            ${differences && html`<td class="delta">${difference}</td>`}
+            ${(raw || series.lower) && html`<td class="num dim">${more}</td>`}
+            ${steps.size > 1 && html`<td class="num dim">${step}</td>`}
           </tr>`;
         })}
       </tbody>
     </table>
     ${
-      more > 0 &&
+      others > 0 &&
       list.length >= most &&
       html`<div class="tooltip-more">nearest ${list.length} of ${count(chart.series().length)}</div>`
     }

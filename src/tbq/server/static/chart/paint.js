@@ -9,7 +9,7 @@ import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 /**
  * @typedef {{ series: Series[], colour: (series: Series) => string, x: [number, number], y: [number, number], logX:
  * boolean, logY: boolean, axis: string, ink: Ink, width: number, height: number, ratio: number, smoothed: boolean,
- * thick?: boolean, dash?: (series: Series) => number[], front?: Series[], leaving?: import("../types.js").Leaving[], }} Picture
+ * thick?: boolean, dash?: (series: Series) => number[], front?: Series[], caption?: string, leaving?: import("../types.js").Leaving[], }} Picture
  */
 /**
  * @typedef {{ left: number, right: number, top: number, bottom: number, xs: import("./scale.js").Scale, ys:
@@ -17,6 +17,7 @@ import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
  */
 
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif';
+const BAR = 8; // pixels of a band that has one column
 const STROKED = 40000; // columns that a canvas can stroke within a frame; charts with more are rasterised
 
 /**
@@ -33,7 +34,9 @@ export function layout(p, context) {
   const left = Math.ceil(Math.max(widest + 10, 38));
   const right = p.width - 12;
   const xs = scale(p.x[0], p.x[1], p.logX, left, right);
-  const xt = ticks(xs, Math.max(2, Math.floor((right - left) / 72)), p.axis.startsWith("tag:") ? "value" : p.axis);
+  const xt = p.caption
+    ? [{ at: p.x[0] / 2 + p.x[1] / 2, label: p.caption }]
+    : ticks(xs, Math.max(2, Math.floor((right - left) / 72)), p.axis.startsWith("tag:") ? "value" : p.axis);
   return { left, right, top, bottom, xs, ys: rough, xt, yt, raster: false };
 }
 
@@ -172,8 +175,13 @@ function fill(context, x, lower, upper, toX, toY) {
   context.beginPath();
   const columns = [];
   for (let k = 0; k < x.length; k++) if (!Number.isNaN(lower[k]) && !Number.isNaN(upper[k])) columns.push(k);
-  for (const k of columns) context.lineTo(toX(x[k]), toY(upper[k]));
-  for (const k of columns.reverse()) context.lineTo(toX(x[k]), toY(lower[k]));
+  if (columns.length === 1) {
+    const [k] = columns;
+    context.rect(toX(x[k]) - BAR / 2, toY(upper[k]), BAR, toY(lower[k]) - toY(upper[k]));
+  } else {
+    for (const k of columns) context.lineTo(toX(x[k]), toY(upper[k]));
+    for (const k of columns.reverse()) context.lineTo(toX(x[k]), toY(lower[k]));
+  }
   context.fill();
 }
 
@@ -342,7 +350,7 @@ function labels(context, p, l) {
   context.beginPath();
   context.moveTo(l.left, Math.round(l.bottom) + 0.5);
   context.lineTo(l.right, Math.round(l.bottom) + 0.5);
-  for (const { at, label } of l.xt) {
+  for (const { at, label } of p.caption ? [] : l.xt) {
     const x = Math.round(toX(at)) + 0.5;
     context.moveTo(x, l.bottom + 1);
     context.lineTo(x, l.bottom + (label ? 4 : 3));

@@ -8,10 +8,14 @@ import { hasSlope, toPixels } from "./scale.js";
 /**
  * For each pixel, by column, the change from the pixel above: of the number of curves and the sum of their red, and
  * of the sums of their green and blue. Each pair is one number, because that takes half the time.
- * @typedef {{ width: number, height: number, sums: Float64Array, unit: number }} Raster
+ * Stretches wait in `ends`, by column and curve, until BATCH curves have some: their sums are then added column by
+ * column, because jumps through all sums would take most of the time.
+ * @typedef {{ width: number, height: number, sums: Float64Array, unit: number, ends: Float32Array, waiting: number,
+ * colours: Float64Array }} Raster
  */
 /** @typedef {[number, number, number]} Colour */
 
+const BATCH = 128;
 const PAIR = 2 ** 26; // of the first number of a pair
 const DENSEST = 0.55; // how far the colour of the densest pixel goes towards the ink
 
@@ -20,7 +24,15 @@ const DENSEST = 0.55; // how far the colour of the densest pixel goes towards th
 export function emptyRaster(width, height, curves) {
   // What a covered pixel counts: parts of it are integers, which cancel exactly, and sums stay below PAIR.
   const unit = curves > 16_000 ? 1 : 16;
-  return { width, height, sums: new Float64Array(width * (height + 2) * 2), unit };
+  return {
+    width,
+    height,
+    sums: new Float64Array(width * (height + 2) * 2),
+    unit,
+    ends: new Float32Array(width * BATCH * 2),
+    waiting: 0,
+    colours: new Float64Array(BATCH * 3),
+  };
 }
 
 /**
@@ -28,7 +40,9 @@ export function emptyRaster(width, height, curves) {
  * their mean colour is to the ink. @param {Raster} r @param {ImageData} image
  * @param {Uint32Array} ground the colour of each row @param {Colour} ink
  */
-export function intoImage({ width, height, sums, unit }, image, ground, ink) {
+export function intoImage(r, image, ground, ink) {
+  addWaiting(r);
+  const { width, height, sums, unit } = r;
   const rows = new Uint32Array(image.data.buffer);
   let most = 0;
   for (let x = 0, at = 0; x < width; x++)
@@ -63,18 +77,43 @@ export function intoImage({ width, height, sums, unit }, image, ground, ink) {
   }
 }
 
+/** A place among the waiting curves. @param {Raster} r @param {Colour} colour @param {number} alpha */
+function placeOf(r, [red, green, blue], alpha) {
+  if (r.waiting === BATCH) addWaiting(r);
+  // What a covered pixel adds to its two sums, and how much of it one curve covers.
+  r.colours.set([PAIR + red, green * PAIR + blue, (r.unit * alpha + 0.5) | 0], r.waiting * 3);
+  return r.waiting++;
+}
+
 /**
- * Covers a stretch of a column; its ends cover their pixels in part.
- * @param {Raster} r @param {number} column @param {number} high @param {number} low from top to bottom, in pixels
- * @param {number} one
- * @param {number} two the pairs of the colour @param {number} alpha
+ * Covers a stretch of a column, once for each place. @param {Raster} r @param {number} place @param {number} column
+ * @param {number} high @param {number} low from top to bottom, in pixels
  */
-function span(r, column, high, low, one, two, alpha) {
-  const { height, sums } = r;
+function span(r, place, column, high, low) {
+  const at = (column * BATCH + place) * 2;
+  r.ends[at] = high;
+  r.ends[at + 1] = low;
+}
+
+/** @param {Raster} r */
+function addWaiting(r) {
+  const { width, ends, waiting, colours } = r;
+  for (let column = 0; column < width; column++)
+    for (let place = 0, at = column * BATCH * 2; place < waiting; place++, at += 2)
+      add(r, column, ends[at], ends[at + 1], colours[place * 3], colours[place * 3 + 1], colours[place * 3 + 2]);
+  ends.fill(0);
+  r.waiting = 0;
+}
+
+/**
+ * Adds a stretch of a column to the sums; its ends cover their pixels in part.
+ * @param {Raster} r @param {number} column @param {number} high @param {number} low
+ * @param {number} one @param {number} two the pairs of the colour @param {number} whole
+ */
+function add({ height, sums }, column, high, low, one, two, whole) {
   if (high < 0) high = 0;
   if (low > height) low = height;
   if (!(low > high)) return;
-  const whole = (r.unit * alpha + 0.5) | 0;
   const top = high | 0;
   const first = ((top + 1 - high) * whole) | 0;
   let at = (column * (height + 2) + top) * 2;
@@ -104,11 +143,11 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, ha
   const slopeY = (scaleY.to - scaleY.from) / (scaleY.high - scaleY.low);
   const log = scaleY.log || !hasSlope(slopeY);
   const [fromY, lowY] = [scaleY.from, scaleY.low];
-  const [one, two] = pairs(colour);
+  const place = placeOf(r, colour, 1);
   const period = dash.reduce((sum, each) => sum + each, 0);
   const put = (/** @type {number} */ c, /** @type {number} */ high, /** @type {number} */ low) => {
     if (c < 0 || c >= r.width || (period && isGap(dash, (c + phase) % period))) return;
-    span(r, c, high, low, one, two, 1);
+    span(r, place, c, high, low);
   };
   let beforeX = NaN;
   let beforeY = NaN;
@@ -164,9 +203,6 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, ha
   put(held, top - half, bottom + half);
 }
 
-/** What a covered pixel adds to its two sums. @param {Colour} colour */
-const pairs = ([red, green, blue]) => [PAIR + red, green * PAIR + blue];
-
 /** Whether a dashed line is interrupted there. @param {number[]} dash @param {number} at */
 function isGap(dash, at) {
   let part = 0;
@@ -180,7 +216,7 @@ function isGap(dash, at) {
  * @param {Colour} colour @param {number} alpha
  */
 export function area(r, x, lower, upper, toX, toY, colour, alpha) {
-  const [one, two] = pairs(colour);
+  const place = placeOf(r, colour, alpha);
   let bx = NaN;
   let bh = NaN;
   let bl = NaN;
@@ -194,15 +230,7 @@ export function area(r, x, lower, upper, toX, toY, colour, alpha) {
     for (let c = begin; c <= column && c < r.width; c++) {
       const share = !Number.isNaN(bx) && px > bx ? (c + 0.5 - bx) / (px - bx) : 1;
       const t = Math.min(share, 1);
-      span(
-        r,
-        c,
-        !Number.isNaN(bx) ? bh + (high - bh) * t : high,
-        !Number.isNaN(bx) ? bl + (low - bl) * t : low,
-        one,
-        two,
-        alpha,
-      );
+      span(r, place, c, !Number.isNaN(bx) ? bh + (high - bh) * t : high, !Number.isNaN(bx) ? bl + (low - bl) * t : low);
     }
     bx = px;
     bh = high;

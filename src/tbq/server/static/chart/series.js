@@ -76,6 +76,32 @@ export function merged(all) {
   };
 }
 
+/** Curves of one point each as dots side by side, from the lowest to the highest; x is a place in this order.
+ * @param {Curves} curves @returns {Curves} */
+export function inRow(curves) {
+  const dots = curves.series.map((each) => ({ each, k: nearest(each, each.x[0]) }));
+  const level = (/** @type {{ each: Series, k: number }} */ { each, k }) => (k < 0 ? Infinity : each.last[k]);
+  dots.sort((a, b) => (level(a) < level(b) ? -1 : level(a) > level(b) ? 1 : 0));
+  const series = dots.map(({ each, k }, place) => {
+    const pick = (/** @type {any} */ column) => column?.subarray(k, k < 0 ? k : k + 1) ?? null;
+    return {
+      ...each,
+      x: k < 0 ? EMPTY : Float64Array.of(place),
+      first: pick(each.first),
+      last: pick(each.last),
+      min: pick(each.min),
+      max: pick(each.max),
+      rawMin: pick(each.rawMin),
+      rawMax: pick(each.rawMax),
+      lower: pick(each.lower),
+      upper: pick(each.upper),
+      broken: each.broken.length ? [place] : [],
+      takeovers: [],
+    };
+  });
+  return { ...curves, series, low: -0.5, high: Math.max(dots.length, 1) - 0.5 };
+}
+
 /** @param {any} value one number, several, or none @returns {number[]} */
 const list = (value) =>
   (Array.isArray(value) ? value : [value]).filter((each) => typeof each === "number" && Number.isFinite(each));

@@ -75,7 +75,8 @@ export function svgOf(p, title, nameOf) {
         d: linePath(each, toX, toY),
         fill: "none",
         stroke: p.colour(each),
-        "stroke-width": p.front?.includes(each) ? 2.6 : 1.5,
+        "stroke-width": single(each) ? 4 : p.front?.includes(each) ? 2.6 : 1.5,
+        "stroke-linecap": single(each) ? "round" : "butt",
         "stroke-dasharray": (p.dash?.(each) ?? []).join(" ") || "none",
         "stroke-opacity": p.series.length > 200 ? 0.2 : 1, // otherwise the last curves hide the others
         "stroke-linejoin": "round",
@@ -115,8 +116,11 @@ function linePath({ x, first, last, min, max }, toX, toY) {
     parts.push(`${parts.length ? "L" : "M"}${px} ${short(toY(first[k]))}`);
     if (max[k] > min[k]) parts.push(`V${short(toY(min[k]))}V${short(toY(max[k]))}V${short(toY(last[k]))}`);
   }
-  return parts.join("");
+  return parts.length === 1 ? `${parts[0]}h0` : parts.join("");
 }
+
+/** A curve that is one dot. @param {import("../types.js").Series} series */
+const single = ({ last }) => Array.from(last).filter((value) => !Number.isNaN(value)).length === 1;
 
 /**
  * @param {any} x @param {import("../types.js").Values} lower @param {import("../types.js").Values} upper
