@@ -174,7 +174,8 @@ function RangeSwitch({ tag, left }) {
 function describe(c) {
   if (!c.curves) return `${c.tag}: loading`;
   const n = c.curves.series.length;
-  return `${tagsOn(c.tag).join(", ")}: ${counted(n, banded.peek() ? "group" : "run")}, ${counted(c.curves.points, "point")}`;
+  const curves = counted(n, banded.peek() ? "group" : "run");
+  return `${tagsOn(c.tag).join(", ")}: ${curves}, ${counted(c.curves.points, "point")}`;
 }
 
 /** Puts other tags on the chart. @param {{ tag: string }} props */

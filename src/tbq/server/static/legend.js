@@ -24,7 +24,9 @@ function valueAt(series, x) {
 export function Sample({ colour: tint = "currentColor", dash }) {
   const wide = dash.length ? 22 : 10;
   return html`<svg class="sample" width=${wide} height="4" aria-hidden="true">
-    <line x1="0" x2=${wide} y1="2" y2="2" stroke=${tint} stroke-width="3" stroke-dasharray=${dash.join(" ") || "none"} />
+    <line
+      x1="0" x2=${wide} y1="2" y2="2" stroke=${tint} stroke-width="3" stroke-dasharray=${dash.join(" ") || "none"}
+    />
   </svg>`;
 }
 
@@ -87,7 +89,8 @@ export function Legend({ chart, curves, tag, big }) {
     <${Tags} tag=${tag} />
     ${rows.map(
       ({ series, value }) => html`<li
-        key=${series.key} title=${chart.label(series, true)} onMouseEnter=${() => point(series)} onMouseLeave=${() => point(null)}
+        key=${series.key} title=${chart.label(series, true)}
+        onMouseEnter=${() => point(series)} onMouseLeave=${() => point(null)}
       >
         <${Sample} colour=${colour(series)} dash=${chart.dash(series)} />
         <span class=${`legend-name ${isBase(series) ? "strong" : ""}`}>${chart.label(series)}</span>

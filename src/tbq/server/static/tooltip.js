@@ -185,7 +185,8 @@ export function Tooltip({ chart, tag, big }) {
   }));
   // Names come first: the difference is shown if there is room for it beside names in full or without what they share.
   const columns = /** @type {("value" | "more" | "step")[]} */ (tight ? ["value"] : ["value", "more", "step"]);
-  const aside = rows.some(({ each }) => chart.dash(each.series).length) ? 50 : 38; // pixels of the margins and the sample
+  // pixels of the margins and the sample
+  const aside = rows.some(({ each }) => chart.dash(each.series).length) ? 50 : 38;
   const used = columns.reduce((sum, column) => sum + 12 + widest(texts.map((each) => each[column])), aside);
   const wide =
     12 +

@@ -9,7 +9,8 @@ import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 /**
  * @typedef {{ series: Series[], colour: (series: Series) => string, x: [number, number], y: [number, number], logX:
  * boolean, logY: boolean, axis: string, ink: Ink, width: number, height: number, ratio: number, smoothed: boolean,
- * thick?: boolean, dash?: (series: Series) => number[], front?: Series[], caption?: string, leaving?: import("../types.js").Leaving[], }} Picture
+ * thick?: boolean, dash?: (series: Series) => number[], front?: Series[], caption?: string,
+ * leaving?: import("../types.js").Leaving[], }} Picture
  */
 /**
  * @typedef {{ left: number, right: number, top: number, bottom: number, xs: import("./scale.js").Scale, ys:
