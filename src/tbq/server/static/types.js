@@ -25,8 +25,9 @@
 /**
  * One curve as it came from the server: a value for each pixel column that has points.
  * @typedef {{ key: string, tag: string, id: number | null, group: string | null, n: number, runs: number,
- * broken: number[], takeovers: number[], x: Float64Array, first: Values, last: Values, min: Values, max: Values, rawMin: Values | null, rawMax: Values | null,
- * lower: Values | null, upper: Values | null, notFinite: number, diverged: number, }} Series
+ * broken: number[], takeovers: number[], x: Float64Array, first: Values, last: Values, min: Values, max: Values,
+ * rawMin: Values | null, rawMax: Values | null, lower: Values | null, upper: Values | null, notFinite: number,
+ * diverged: number, }} Series
  */
 
 /**
