@@ -316,7 +316,7 @@ def test_lines_on_a_terminal_are_aligned_and_harmless(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert text.splitlines() == [
         "00:16:40  a           0  lo\ufffd[2Jss  0.5",
-        "00:36:40  longer  1,200  loss      nan",
+        "00:36:40  longer  1,200  loss      NaN",
     ]
 
 

@@ -154,7 +154,7 @@ def test_summary_is_a_leaderboard(tbq: Run, seeds: Path) -> None:
 def test_reduce(tbq: Run, seeds: Path, tmp_path: Path) -> None:
     done = tbq("reduce", seeds, "--by", "re:(.*)/seed=.$", "--stat", "mean,ci95,n", "--tag", "val/loss")
     assert done.returncode == 0
-    assert "1 of 7 runs have no group" in done.stderr
+    assert "1 of 7 runs has no group" in done.stderr
     rows = records(done.stdout)
     assert rows[0] == {
         "group": "lr=0.25",

@@ -51,7 +51,7 @@ def test_groups(by: Any, want: dict[str, int]) -> None:
 
 
 def test_runs_without_a_group_are_told_of() -> None:
-    with pytest.warns(TbqWarning, match=r"1 of 4 runs have no group: other"):
+    with pytest.warns(TbqWarning, match=r"1 of 4 runs has no group: other"):
         group_runs(RUNS, "re:(.*)/seed.*")
 
 

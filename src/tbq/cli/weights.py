@@ -58,7 +58,8 @@ def command(
         return
     out.check()
     if elements:
-        weight_elements(model, layer=names(layer)).write(out.path or "-", **out.file_target)
+        rows = weight_elements(model, layer=names(layer))
+        rows.write(out.path or "-", **out.file_target)
     elif diff:
         out.emit(weights_diff(model, other, layer=names(layer)))
     else:

@@ -176,7 +176,7 @@ class Store:
         options: dict[str, Any] = {}
         if start or end is not None:
             options["range"] = (start, end) if end is not None else {"offset": start}
-        if etag is not None and not etag.startswith((_MADE_UP, "W/")):  # a weak etag may ignore some bytes
+        if etag is not None and _is_strong(etag):
             options["if_match"] = f'"{etag}"'
         with self._explained(key):
             got = self._data.get(self._key(key), options=options)
@@ -275,6 +275,11 @@ def _hushed(text: str, storage: Mapping[str, str]) -> str:
 def _environment() -> list[tuple[str, str]]:
     """The variables that obstore reads."""
     return sorted(each for each in os.environ.items() if each[0].startswith(_ENVIRONMENT))
+
+
+def _is_strong(etag: str) -> bool:
+    """Whether the store supplied the etag, and it changes with each byte."""
+    return not etag.startswith((_MADE_UP, "W/"))
 
 
 def _plain(etag: str | None) -> str | None:
