@@ -8,7 +8,7 @@ const PLAIN = /^[A-Za-z_]\w*$/;
 /** A name in quotes, as SQL needs it. @param {string} name */
 export const quoted = (name) => `"${name.replaceAll('"', '""')}"`;
 
-/** The columns that a condition can use, with the text that names them. @param {string[]} hparams @param {string[]} tags
+/** The columns that a condition can use, and how it writes them. @param {string[]} hparams @param {string[]} tags
  * @returns {{ name: string, text: string }[]} */
 export const columnsOf = (hparams, tags) => [
   ...tags.map((name) => ({ name, text: quoted(name) })),

@@ -23,7 +23,7 @@ const DENSEST = 0.55; // how far the colour of the densest pixel goes towards th
 /** An empty raster for this many curves. @param {number} width @param {number} height @param {number} curves
  * @returns {Raster} */
 export function emptyRaster(width, height, curves) {
-  // The count of a fully covered pixel. Partly covered pixels count integers, which cancel exactly; sums stay below PAIR.
+  // The count of a covered pixel. Parts of it are integers, which cancel exactly; sums stay below PAIR.
   const unit = curves > 16_000 ? 1 : 16;
   return {
     width,
@@ -78,7 +78,7 @@ export function intoImage(r, image, ground, ink) {
   }
 }
 
-/** Adds a curve to the waiting ones and returns its place. @param {Raster} r @param {Colour} colour @param {number} alpha */
+/** Adds a waiting curve; returns its place. @param {Raster} r @param {Colour} colour @param {number} alpha */
 function placeOf(r, [red, green, blue], alpha) {
   if (r.waiting === BATCH) addWaiting(r);
   // What a covered pixel adds to its two sums, and how much of it one curve covers.
@@ -87,7 +87,8 @@ function placeOf(r, [red, green, blue], alpha) {
 }
 
 /**
- * Stores the stretch that a curve covers in a column: one for each place. @param {Raster} r @param {number} place @param {number} column
+ * Stores the stretch that a curve covers in a column.
+ * @param {Raster} r @param {number} place of the curve @param {number} column
  * @param {number} high @param {number} low from top to bottom, in pixels
  */
 function span(r, place, column, high, low) {
