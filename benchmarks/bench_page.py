@@ -29,7 +29,7 @@ _DRAWN = """(tag) => {
     return c && server && server.loaded && !server.left && c.curves && c.layout && !c.stale && !c.flying && !c.frame
         && c.version === server.version && c.curves.series.length === 1000;
 }"""
-#: The share of the chart's pixels that differ from its corner: curves cover much of it.
+#: The share of the chart's pixels that differ from its corner; it is large once the curves are drawn.
 _COVERED = """(tag) => {
     const { base, layout } = tbq.charts.get(tag);
     const { left, top, right, bottom } = layout;

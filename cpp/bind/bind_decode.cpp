@@ -199,7 +199,7 @@ void bind_decode(nb::module_& m) {
       .def_prop_ro(
           "failed",
           [](const RunEnds& self) { return self.mark().known ? nb::cast(self.mark().failed) : nb::none(); },
-          nb::sig("def failed(self, /) -> bool | None"), "What the last mark says; None if there is none.")
+          nb::sig("def failed(self, /) -> bool | None"), "What the last mark says; None without a mark.")
       .def_prop_ro("marked_at", [](const RunEnds& self) { return self.mark().wall_time; })
       .def_prop_ro(
           "logged_until", [](const RunEnds& self) { return self.times().known ? self.times().end : 0.0; },
@@ -245,7 +245,7 @@ void bind_decode(nb::module_& m) {
             return ends;
           },
           nb::sig("def run_ends(self) -> dict[int, RunEnds]"),
-          "How runs ended, by the marks of their writers.")
+          "How runs ended, according to the marks of their writers.")
       .def_prop_ro("scalar_rows", &Result::scalar_rows)
       .def(
           "tags", [](const Result& self, const std::string& kind) { return self.tags(kind_named(kind)); },

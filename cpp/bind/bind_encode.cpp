@@ -237,7 +237,7 @@ void bind_encode(nb::module_& m) {
         return nb::bytes(record.data(), record.size());
       },
       nb::arg("payload"), "One TFRecord.");
-  m.def("can_mark_at_exit", &can_mark_at_exit, "Whether the system tells the exit status to the process.");
+  m.def("can_mark_at_exit", &can_mark_at_exit, "Whether a process can learn its own exit status.");
   m.def(
       "mark_at_exit",
       [](nb::bytes path, nb::bytes finished, nb::bytes failed, double wall_time) {
@@ -245,14 +245,14 @@ void bind_encode(nb::module_& m) {
         mark_at_exit({text(path), text(finished), text(failed), wall_time});
       },
       nb::arg("path"), nb::arg("finished"), nb::arg("failed"), nb::arg("wall_time"),
-      "At the exit of the process, appends an event with these fields to a file, by the exit status.");
+      "When the process exits, appends an event to a file: `finished` or `failed`, by the exit status.");
   m.def(
       "write_exit_marks",
       [](int status) {
         const Unlocked release;
         write_exit_marks(status);
       },
-      nb::arg("status"), "Appends these events now, because the process will not call exit().");
+      nb::arg("status"), "Appends the events now, because the process will not call exit().");
   m.def(
       "whole_records",
       [](nb::bytes records, size_t size) {

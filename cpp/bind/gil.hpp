@@ -53,8 +53,8 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-// The same, and holds `mutex`. The thread that holds it may need Python's lock, so it must not be waited for
-// with that lock.
+// Releases the lock like Unlocked, and holds `mutex`. Another thread may hold the mutex and need Python's
+// lock, so this thread gives that lock up before it waits.
 class Turn {
  public:
   explicit Turn(std::mutex& mutex) : turn_(mutex) {}

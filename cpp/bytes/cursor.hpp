@@ -46,7 +46,7 @@ enum class Wire : uint32_t { varint = 0, fixed64 = 1, bytes = 2, group = 3, end_
 struct Field {
   uint32_t number = 0;
   Wire wire = Wire::varint;
-  uint64_t value = 0;  // varint, fixed64 or fixed32 (its bits); the length of bytes
+  uint64_t value = 0;  // of a varint, fixed64 or fixed32: its bits; of bytes: their length
   Bytes bytes;         // for Wire::bytes
 
   bool is(uint32_t wanted, Wire type) const { return number == wanted && wire == type; }
@@ -122,7 +122,7 @@ class Cursor {
     return true;
   }
 
-  // The next key and its value; for Wire::bytes, that is the length of the bytes, which follow.
+  // The next key and its value. For Wire::bytes, the value is the length of the bytes that follow.
   bool head(Field& out) {
     uint64_t key;
     if (!varint(key) || key > UINT32_MAX) return false;
@@ -179,7 +179,7 @@ class Cursor {
   const uint8_t* end_ = nullptr;
 };
 
-// Calls visit(field) for each field of a message. Returns false if it is malformed, after the fields before.
+// Calls visit(field) for each field of a message. At a malformed field, it stops and returns false.
 template <class Visit>
 bool each_field(Bytes message, Visit&& visit) {
   Cursor cursor(message);

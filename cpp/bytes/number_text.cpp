@@ -1,5 +1,5 @@
 // Writes numbers in whole words. Most numbers of a log never reach std::to_chars: floats of middling size,
-// wall times and steps have code in plain integers that takes half of its time or less.
+// wall times and steps have their own integer code, which takes half the time or less.
 #include "bytes/number_text.hpp"
 
 #include <array>
@@ -113,7 +113,7 @@ inline char* write_middling(char* to, float number) {
   return to + 13 - std::countl_zero(eight) / 8;
 }
 
-// As Python lays out the shortest digits: scientific below 1e-4 and from 1e16 on.
+// Lays out the shortest digits as Python does: scientific below 1e-4 and from 1e16 on.
 template <class T>
 char* write_shortest(char* to, T value) {
   const bool scientific = value < static_cast<T>(1e-4) || value >= static_cast<T>(1e16);
@@ -144,7 +144,7 @@ char* write_seconds(char* to, double value) {
     decimals = scaled >> kBits;
     decimals += rest > kHalf || (rest == kHalf && (decimals & 1) != 0) ? 1 : 0;
   }
-  if (decimals >= 10000000) return nullptr;   // rounds up to the next second: rare, and left to std::to_chars
+  if (decimals >= 10000000) return nullptr;   // rounds up to the next second: rare, so std::to_chars does it
   const uint64_t high = integer / 100000000;  // 10 to 21
   to[0] = static_cast<char>('0' + high / 10);
   to[1] = static_cast<char>('0' + high % 10);

@@ -41,8 +41,8 @@ std::vector<Place> place_segments(const Sources& sources, const RunSessions& ses
   return places;
 }
 
-// Seconds per value in the last session; 0 if that is not known. Without the values' times, the session's are
-// an upper bound.
+// Seconds per value in the last session; 0 if unknown. If the values have no times, the times of the session
+// give an upper bound.
 double pause_of(const std::vector<Place>& places, const RunSessions& sessions, bool has_times) {
   const uint32_t last = places.back().ref.session;
   Span seen;

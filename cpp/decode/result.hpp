@@ -86,7 +86,7 @@ struct SeriesReport {
   uint64_t rounded = 0;
   uint64_t refused = 0;
   double last_value = 0;  // of a scalar, if its values were asked for
-  double pause = 0;       // of a scalar: at most so many seconds per value in its last session; 0 if unknown
+  double pause = 0;       // of a scalar: seconds per value in its last session, at most; 0 if unknown
 };
 
 // The part of a series that one session logged; those of a series are consecutive, in the order of sessions.

@@ -71,7 +71,7 @@ class ColumnBuilder {
   virtual Column finish(std::string name) = 0;
 
  protected:
-  // The column with its rows and nulls so far, and these buffers after the validity.
+  // The column of the rows so far: their validity, then these buffers.
   template <class... Buffers>
   Column finished(std::string name, std::string format, Buffers... buffers) {
     Column column;

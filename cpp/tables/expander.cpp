@@ -5,7 +5,7 @@
 
 namespace tbq {
 
-// Completes the rows so far.
+// Appends nulls to the columns that have fewer rows.
 void Expander::fill_up(size_t rows) {
   for (const auto& [name, builder] : columns_) {
     if (builder->rows() < rows && wants(name)) builder->append_nulls(rows - builder->rows());

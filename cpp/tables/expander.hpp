@@ -34,7 +34,7 @@ struct Value {
 // it.
 inline constexpr const char* kNumberColumn = "value_number";
 
-// Turns values into rows of one table. A row has null in each column to which nothing was appended.
+// Turns values into rows of one table. A row is null in each column that it appends nothing to.
 class Expander {
  public:
   explicit Expander(ValueProblems& problems) : problems_(problems) {}
@@ -55,7 +55,7 @@ class Expander {
   // Moves the columns after the keys out, with batch.length rows, and leaves the expander empty.
   virtual void finish(Batch& batch);
 
-  // Adds a column after those that were added before.
+  // Adds a column after the existing ones.
   void add_column(const char* name, ColumnBuilder& builder) { columns_.push_back({name, &builder}); }
   uint64_t rows() const { return steps_.size(); }
   // Adds the keys of adopted rows.
@@ -76,7 +76,7 @@ class Expander {
   void report(const Value& value, const char* code, std::string message);
   // Returns `text` itself if it is UTF-8; otherwise repairs it and reports a problem.
   std::string_view utf8(const Value& value, std::string_view text);
-  // Appends a text that one message repeats on many rows; null once the budget is spent.
+  // Appends a text that one message repeats on many rows; appends null once the budget is spent.
   void append_repeated(const Value& value, TextBuilder& column, std::string_view text);
 
   RepeatBudget budget_;

@@ -32,7 +32,7 @@ Bytes graph_def(int32_t format, Bytes bytes) {
 template <class Node>
 bool walk_nodes(Bytes graph, Node&& node) {
   bool valid = true;
-  // Calls each(bytes) for each such field of a message, until one is malformed.
+  // Calls each(bytes) for each field with this number, until a field is malformed.
   const auto walk = [&](Bytes message, uint32_t number, auto&& each) {
     valid = valid && each_field(message, [&](const Field& field) {
               if (valid && field.is(number, Wire::bytes)) each(field.bytes);

@@ -49,7 +49,7 @@ class RowTable {
   size_t next_ = 0;
 };
 
-// An empty table has its columns too: the first row creates them, so make one row and cut it off.
+// An empty table has columns too. The first row creates them, so without reports, add a row and cut it off.
 template <class Report, class Fill>
 void export_rows(const std::vector<Report>& reports, Fill&& fill, ArrowArrayStream* out) {
   RowTable rows;

@@ -10,7 +10,7 @@
 namespace {
 
 constexpr std::string_view kHead = "\x1f\x8b\x08 not a record";
-constexpr std::string_view kZlibHead = "\x58\x85\x08 not a record";  // of a window of 8 KiB
+constexpr std::string_view kZlibHead = "\x58\x85\x08 not a record";  // with a window of 8 KiB
 static_assert(kZlibHead.size() == kHead.size());
 
 constexpr size_t kStored = 1000;

@@ -52,7 +52,7 @@ void append(const ExitMark& mark, bool failed) {
   const off_t size = ::lseek(file, 0, SEEK_END);
   const ssize_t written = ::write(file, record.data(), record.size());
   if (written >= 0 && static_cast<size_t>(written) < record.size() && ::ftruncate(file, size) != 0) {
-    // The disk is full, and readers see a torn record.
+    // The partial record cannot be removed either: readers see a torn record.
   }
   ::close(file);
 }
@@ -68,7 +68,7 @@ void mark_at_exit(ExitMark mark) {
   const std::lock_guard lock(kept.mutex);
   if (kept.process != ::getpid()) {
     kept.all.clear();
-    if (kept.process == 0) ::on_exit(at_exit, nullptr);  // a child inherits it
+    if (kept.process == 0) ::on_exit(at_exit, nullptr);  // forked children inherit the handler
     kept.process = ::getpid();
   }
   kept.all.push_back(std::move(mark));

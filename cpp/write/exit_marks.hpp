@@ -1,11 +1,11 @@
-// Marks how the process ended at the end of event files, once its exit status is known.
+// Appends a mark to event files that says how the process ended, once its exit status is known.
 #pragma once
 
 #include <string>
 
 namespace tbq {
 
-// What to append to a file: fields of an Event after its wall time, by the status.
+// The event to append to a file: its fields after the wall time, for either status.
 struct ExitMark {
   std::string path;
   std::string finished;
@@ -13,11 +13,11 @@ struct ExitMark {
   double wall_time = 0;  // 0 for the time of the exit
 };
 
-// Whether the system tells the exit status to the process itself.
+// Whether a process can learn its own exit status on this system.
 bool can_mark_at_exit();
 
-// Appends the mark when the process calls exit(). A file that is gone by then stays so, and a child of the
-// process that ends first appends nothing.
+// Appends the mark when the process calls exit(). A file that was deleted is not created again, and a forked
+// child does not append its parent's marks.
 void mark_at_exit(ExitMark mark);
 
 // Appends all marks now, because the process will not call exit().

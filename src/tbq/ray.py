@@ -53,7 +53,7 @@ def read(
 
     `tag`, `run`, `steps` and `restarts` are as in `log.scalars`; tbq decodes only what they select. Each read task gets
     about the same number of bytes, and no run is split. Workers must see the same paths. If Ray's own `select_columns`
-    and `filter(expr=…)` follow directly, they also reduce what is decoded. `sub_runs` is that of `tbq.open`.
+    and `filter(expr=…)` follow directly, they also reduce what is decoded. `sub_runs` is as in `tbq.open`.
 
     >>> tbq.ray.read("runs", tag="val/loss").count()  # doctest: +SKIP
     80
@@ -121,7 +121,7 @@ def _datasource(
             chosen, where, wanted = self._runs(), self._where(), self._columns()
             total = sum(map(log._reader.size_of, chosen))
             tasks = []
-            # At most about `parallelism` groups of the same size.
+            # About `parallelism` groups of equal size, at most.
             for share in shares(chosen, max(1, -(-total // max(1, parallelism))), log._reader.size_of):
                 metadata = BlockMetadata(
                     num_rows=None,

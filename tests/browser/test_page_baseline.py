@@ -1,4 +1,4 @@
-"""A baseline whatever its name, in two tabs, while its run goes and comes back; links with tags of another log."""
+"""Baselines with any name, in two tabs, while their run disappears and comes back; links with tags of another log."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_baseline_has_any_name(hostile: str, tab: Tab, name: str) -> None:
     row.get_by_label(f"Compare with {name}", exact=True).click()
     chip = tab.page.locator("#baseline")
     chip.wait_for()
-    tab.page.reload()  # the address holds it
+    tab.page.reload()  # the address names the baseline
     tab.until(lambda: tab.runs()[:1] == [name])
     assert name in (chip.get_attribute("title") or "")
     pane = tab.page.locator(".pane").bounding_box()
@@ -87,7 +87,7 @@ def test_a_baseline_that_goes_and_comes_back(tmp_path: Path, tab: Tab, tabs: Any
         tab.drawn("loss", "c.bases().size === 1 && c.series().length === 3")
         tab.page.locator("#baseline").wait_for()
         second.drawn("loss", "c.bases().size === 1 && c.series().length === 3")
-        _write(log / "d", 3)  # the comparison goes on
+        _write(log / "d", 3)  # the comparison continues
         tab.until(lambda: tab.runs() == ["a", "b", "c", "d"])
         assert tab.wrong == second.wrong == []
 

@@ -1,4 +1,4 @@
-"""Comparing runs: a baseline, what differs, several tags on one chart, names that complete, tooltips, many runs."""
+"""Comparing runs: a baseline, what differs, several tags on one chart, completed names, tooltips, many runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_values_are_compared_with_a_baseline(page: str, tab: Tab) -> None:
     row.hover()
     row.get_by_role("button", name="Compare with lr1_s0").click()
     tab.until(lambda: "baseline=lr1_s0" in tab.page.url)
-    # The baseline is the first row, and stays although the filter leaves it out.
+    # The baseline is the first row, and stays although the filter excludes it.
     tab.page.fill("#filter", "lr0_s0")
     tab.until(lambda: tab.runs() == ["lr1_s0", "lr0_s0"])
     cells = tab.page.locator('.row[data-run="lr0_s0"] .cell .delta')
@@ -79,7 +79,7 @@ def test_several_tags_on_one_chart(page: str, tab: Tab) -> None:
     tab.open(page, "filter=s0")
     tab.drawn("val/loss", "c.curves.series.length === 3")
     tab.page.get_by_role("button", name="Tags on the chart of val/loss").click()
-    # The same loss in training comes first.
+    # The same loss in training is suggested first.
     first = tab.page.locator(".menu-panel .menu-item").first
     assert first.inner_text().strip() == "train/loss"
     first.click()
@@ -189,13 +189,13 @@ def test_one_value_per_run_is_a_row_of_dots(page: str, tab: Tab) -> None:
         box = plot.bounding_box()
         tab.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] / 2)
         tab.page.locator(".tooltip .near").wait_for()
-        # The places in the row mean nothing to the other charts.
+        # A place in the row means nothing on the other charts.
         tab.page.mouse.down()
         tab.page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2 + 40)
         tab.page.mouse.up()
         tab.until(lambda: tab.page.evaluate("(t) => tbq.charts.get(t).yZoom !== null", HOSTILE))
         assert tab.page.evaluate("tbq.state.zoom.value?.join()") == ("1,3" if "zoom" in state else None)
-    # With another tag it is a curve again.
+    # With another tag on the chart, the values are curves again.
     tab.open(page, f"with={quote(json.dumps([HOSTILE, 'val/loss']))}")
     tab.page.reload()
     tab.drawn(HOSTILE, "!c.row && c.series().length === 24")
@@ -239,7 +239,7 @@ def test_the_table_of_groups_says_whether_the_best_differ(page: str, tab: Tab) -
         lambda: verdict.count() == 1 and "lr=0 and lr=1 do not differ beyond chance" in verdict.inner_text()
     )
     assert "p = " in verdict.inner_text() and "4 and 4 runs" in verdict.inner_text()
-    # It follows the order of the table and the shown runs.
+    # The verdict follows the order of the table and the shown runs.
     tab.open(page, "group=hparam.lr&sort=train/loss:min&filter=re:.*s[01]")
     tab.until(
         lambda: "By train/loss min: " in verdict.inner_text() and "2 and 2 runs" in verdict.inner_text()
@@ -257,7 +257,7 @@ def test_no_curve_of_many_hides_the_others(tmp_path: Path, tab: Tab) -> None:
     with serving(tmp_path / "runs") as url:
         tab.open(url)
         tab.drawn("noise", "c.curves.series.length === 260 && c.layout.raster")
-        # The commonest colour covers little of the chart: no blob of one run's colour.
+        # Pixels in the pure colour of a run cover little of the chart.
         share = tab.page.evaluate(
             """() => { const { base, layout: l } = tbq.charts.get("noise"), counts = new Map();
             const { data } = base.getContext("2d").getImageData(l.left, l.top, l.right - l.left, l.bottom - l.top);

@@ -31,7 +31,7 @@ def test_a_report_opens_from_disk(report: Path, tabs: Any) -> None:
     assert tab.page.locator(".prose strong").inner_text() == "rates"
     shown = tab.drawn("val/loss", "c.curves.series.some((s) => s.lower)")
     assert {each["group"] for each in shown["series"]} >= {"lr=0.01", "lr=0.03", "lr=0.1"}
-    # Groups are folded, the best one first, with the verdict on the first two; unfolding shows runs.
+    # Groups are folded, best first, with the verdict on the first two. Unfolding a group shows its runs.
     rows = tab.page.locator(".table [role=row]:not(.head)")
     assert rows.evaluate_all("(all) => all.map((each) => each.dataset.group)") == [
         "lr=0.1", "lr=0.03", "lr=0.01", "lr=1", "in no group"

@@ -38,7 +38,7 @@ def test_which_configuration(tbq: Run, runs: Path) -> None:
         "(lr=0.01, batch_size=16) and (lr=0.01, batch_size=32) differ beyond chance: p = "
     )
     assert "(Welch's t-test, 5 and 5 runs, the best 2 of 12 configurations)" in verdict
-    assert not early  # nothing of the diverged run is finite
+    assert not early  # the diverged run has no finite value
     same = tbq("summary", runs, "--by", "hparam.lr", "--by", "hparam.batch_size", "--best", "val/loss:min")
     assert records(same.stdout)[:2] == rows
     curves = tbq("reduce", runs, "--by", "hparam.lr,hparam.batch_size", "--tag", "val/loss", "--best", "val/loss:min",

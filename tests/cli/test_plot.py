@@ -55,7 +55,7 @@ def test_options_reach_the_picture(runs: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_log_axis_for_all_tags_or_for_some(runs: Path, words: str, log: set[str], monkeypatch: Any) -> None:
-    """The word after --log-y is a tag, unless the command would have no log directory then."""
+    """The word after --log-y is a tag, unless the command would then have no log directory."""
     monkeypatch.chdir(runs.parent)
     Path("lr").touch()
     passed: dict[str, Any] = {}

@@ -67,7 +67,7 @@ def test_a_full_stdout_is_not_called_a_file(logdir: Path) -> None:
 
 @pytest.mark.parametrize("module", ["click", "tbq.cli.app", "tbq.cli.emit", "tbq.cli.ls", "pyarrow"])
 def test_ctrl_c_while_tbq_imports_is_one_line(logdir: Path, module: str) -> None:
-    """An import hook raises KeyboardInterrupt: that is what Ctrl-C at this moment does."""
+    """An import hook raises KeyboardInterrupt, as Ctrl-C at that moment would."""
     code = (
         "import sys\n"
         "class Interrupted:\n"

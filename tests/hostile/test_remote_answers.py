@@ -185,7 +185,7 @@ def test_a_directory_that_cannot_be_listed(status: int, web: Web) -> None:
 @pytest.mark.parametrize("status", [403, 404, 500])
 @pytest.mark.parametrize("before", [b"", events(0)], ids=["empty", "without values"])
 def test_a_run_below_another_that_fails_before_its_first_value(before: bytes, status: int, web: Web) -> None:
-    """It may become a sub-run of the run above, and is read again to decide that."""
+    """The run may become a sub-run of the run above, so it is read again to find out."""
     path = f"runs/a/below/{NAME}"
     web.put(path, before)
     with tbq.follow(f"{web.url}/runs", on_error="ignore") as follower:
@@ -201,7 +201,7 @@ def test_a_run_below_another_that_fails_before_its_first_value(before: bytes, st
 
 @pytest.mark.parametrize("status", [403, 404, 500])
 def test_a_sub_run_that_fails_while_it_grows(status: int, web: Web) -> None:
-    """It stays part of its run; its run has the new rows once the object can be fetched."""
+    """The sub-run stays part of its run, which gets the new rows once the object can be fetched."""
     path = f"runs/a/1700000000.5/{NAME}"
     start = [
         ef.version(),
@@ -333,7 +333,7 @@ def test_large_objects_without_proof_are_compared_in_time(
 def test_an_object_without_an_etag_that_changes_within_a_second_of_a_slow_fetch(
     settled: float, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A version that is identified by its second alone may change after its bytes were sent."""
+    """An object whose version is only a time in seconds may change after its bytes were sent."""
     start, late = time.time(), [0.0]
     monkeypatch.setattr(mirror, "time", SimpleNamespace(time=lambda: start + late[0]))
     monkeypatch.setattr(mirror, "_SETTLED", settled)

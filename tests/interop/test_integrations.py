@@ -409,7 +409,7 @@ def test_patch_names_what_it_does_not_replace(monkeypatch):
             r"keras\.callbacks\.TensorBoard \(use tbq\.integrations\.keras",
         ):
             assert re.search(place, said), said
-        # It is true of them, too.
+        # The program really keeps the original classes there.
         assert not any(issubclass(each, tbq.SummaryWriter) for each in (Own, make(), factory.kind))
     finally:
         tbq.unpatch()

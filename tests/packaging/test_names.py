@@ -26,7 +26,7 @@ def test_no_variable_has_a_name_that_says_nothing() -> None:
     assert [place for path in sorted(ROOT.rglob("*.py")) for place in stored(path)] == []
 
 
-#: Names that other projects gave: one callback per trainer.
+#: Names that other projects chose: one callback per trainer.
 NAMED_BY_OTHERS = {"TbqCallback"}
 
 

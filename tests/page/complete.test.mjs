@@ -1,11 +1,11 @@
-// Names of columns that complete what the user types in the filter.
+// The filter completes the names of columns while the user types.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columnsOf, completions } from "../../src/tbq/server/static/complete.js";
 
 const COLUMNS = columnsOf(["lr", "batch size", "__proto__"], ["train/loss", "val/loss", 'a"b', "<img src=x>"]);
-/** What completes the text; | is the caret. */
+/** The completions of the text; | is the caret. */
 const shown = (text, all = false) => completions(text.replace("|", ""), text.indexOf("|"), COLUMNS, all).list;
 
 test("a part of a tag suggests the tag in quotes", () => {

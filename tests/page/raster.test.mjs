@@ -1,4 +1,4 @@
-// Many curves in one image: by density, not by the order of drawing.
+// Many curves in one image are drawn by density, not in their order.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -42,7 +42,7 @@ test("the order of curves does not matter", () => {
 });
 
 test("the more curves overlap, the nearer a pixel is to the ink", () => {
-  // 99 curves in the middle of a wide one.
+  // 99 narrow curves in the middle of a wide one.
   const pixel = drawn([
     { at: 10, height: 16, colour: RED },
     ...Array.from({ length: 99 }, () => ({ at: 10, height: 4, colour: RED })),

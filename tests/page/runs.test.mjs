@@ -143,7 +143,7 @@ test("one word that a name has is about names; the server is not asked", () => {
   assert.equal(runs.listed.value.length, 4);
 });
 
-// Whatever a condition looks like, the page does not judge it.
+// The server, not the page, decides whether a text is a condition.
 const CONDITIONS = [
   "hparam.bn = true",
   "not hparam.bn",
@@ -164,7 +164,7 @@ test("a condition is the server's; its parser decides whether it is one", async 
   await until(() => runs.listed.value.length === 2);
   assert.deepEqual(runs.shown.value, [1, 3]);
   answers.filter = () => ({ ids: [0], unknown: 0 });
-  runs.version.value++; // new values, perhaps of another server, though the runs are the same
+  runs.version.value++; // new values, perhaps from another server, although the runs are the same
   await until(() => runs.listed.value.length === 1);
   assert.deepEqual(runs.shown.value, [0]);
   answers.filter = () => ({ ids: [], unknown: 3 });

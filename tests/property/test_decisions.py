@@ -36,7 +36,7 @@ def test_welch(a: list[float], b: list[float], scale: float) -> None:
     assert student.welch(first, second) == student.welch(second, first)
 
 
-# What each configuration really has: its mean, and the spread over seeds. The best two never differ.
+# The true mean of each configuration, and its spread over seeds. The best two never differ.
 _EQUAL = {
     "none differs": [(0.0, 1.0)] * 12,
     "two": [(0.0, 1.0)] * 2,
@@ -48,7 +48,7 @@ _EQUAL = {
 
 @pytest.mark.parametrize("case", _EQUAL)
 def test_chance_alone_is_rarely_beyond_chance(case: str) -> None:
-    """Whichever of many is first: a difference where there is none is found in at most the nominal share of sweeps."""
+    """If the best two do not differ, a difference is found in at most the nominal share of sweeps."""
     noise, sweeps, seeds = np.random.default_rng(12), 2000, 5
     found = 0
     for _ in range(sweeps):
@@ -61,10 +61,10 @@ def test_chance_alone_is_rarely_beyond_chance(case: str) -> None:
         verdict = Ranking.of("loss", "min", values, grouping).verdict
         assert "differ beyond chance: p" in verdict
         found += "do not" not in verdict
-    # The nominal share, and 3 standard deviations of a share of so many sweeps.
+    # The nominal share, plus 3 standard deviations of the share in this many sweeps.
     assert found / sweeps < student.BEYOND_CHANCE + 3 * math.sqrt(0.05 * 0.95 / sweeps)
     if "two" in case:
-        assert found / sweeps > 0.025  # not by never finding any
+        assert found / sweeps > 0.025  # the test does find some
 
 
 @pytest.mark.parametrize("slope", [0.0, 2.0])

@@ -266,7 +266,7 @@ def test_one_diverged_run_is_not_in_the_usual_range(tmp_path: Path, most: int) -
         for kind in ("linear", "log"):
             low, high = header["usual"][kind]
             assert 1 <= low < 1.1 and 2.9 < high < 4, (group, kind)
-    # 1e39 is infinite as a 32-bit float, and is counted as that alone.
+    # 1e39 is infinite as a 32-bit float; it counts as not finite, and not as diverged too.
     assert [each["not_finite"] for each in header["series"]] == [0, int(most == 39)]
     assert [each["diverged"] for each in header["series"]] == [0, int(most == 30)]
     # A tag that no shown run has still has an answer.

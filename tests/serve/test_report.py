@@ -197,7 +197,7 @@ def test_a_tag_of_no_group_has_no_curve_and_the_report_is_made(tmp_path: Path) -
 
 @pytest.mark.parametrize("by", ["hparam.lr", "hparam.lr,hparam.bn", "g*", "re:(g)."])
 def test_runs_of_no_group_are_no_error(tmp_path: Path, by: str) -> None:
-    """Of the runs that a page shows, perhaps none has a group; the groups are there all the same."""
+    """The groups exist even if none of the runs that a page shows has one."""
     for place in range(2):
         with tbq.SummaryWriter(tmp_path / f"g{place}") as writer:
             writer.add_scalar("loss", 1.0, 0)

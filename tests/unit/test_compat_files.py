@@ -225,7 +225,7 @@ def test_compressed_files_are_unpacked(tmp_path: Path) -> None:
 
 
 def test_the_core_says_what_is_compressed(tmp_path: Path) -> None:
-    """zlib with any window, and plain files whose first length looks like zlib (78 9c) or gzip (1f 8b)."""
+    """Covers zlib with any window, and plain files whose first length looks like zlib (78 9c) or gzip (1f 8b)."""
     path = tmp_path / "a.tfevents"
     for window in range(9, 16):
         pack = zlib.compressobj(wbits=window)

@@ -115,7 +115,7 @@ def test_an_ordinary_chart_shows_every_value_and_says_nothing() -> None:
 RISING = np.linspace(0.1, 0.9, STEPS)
 
 
-# Shown whole: curves that are better than the others, or of which more leave than outliers are.
+# These are shown completely: curves that are better than the others, or too many to be outliers.
 @pytest.mark.parametrize(
     ("tag", "curves", "leaving"),
     [

@@ -274,7 +274,7 @@ def test_one_nan_among_binary_predictions_is_an_unknown_output():
 )
 @pytest.mark.filterwarnings("ignore:the outputs are not probabilities")
 def test_unknown_outputs_do_not_decide_what_the_others_are(outputs, labels, named):
-    """Neither in the whole nor as the first of several batches."""
+    """Tests both all outputs at once, and the unknown ones as the first of several batches."""
     want = columns(predictions(outputs, labels=labels))
     assert list(want)[3] == named
     for cut in range(1, 3):

@@ -287,7 +287,7 @@ def test_flatten_hparams(tmp_path: Path) -> None:
     broken.hparams(tmp_path / "runs/exp1/1700000050.5", T0 + 55)
     pl.healthy(tmp_path / "runs/exp2")
     for trial in range(2):
-        broken.hparams(tmp_path / f"runs/exp2/{T0 + trial}", T0 + trial)  # the same, as a resumed program has
+        broken.hparams(tmp_path / f"runs/exp2/{T0 + trial}", T0 + trial)  # equal, as if resumed
     pl.healthy(tmp_path / "runs/exp3")
     for trial in range(2):
         protos.write(tmp_path / "runs", *protos.add_hparams({"lr": float(trial)}), run=f"exp3/{trial}")

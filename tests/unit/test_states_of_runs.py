@@ -1,4 +1,4 @@
-"""The states of runs are the same in a log, its summary, its lake and SQL, and follow what is written."""
+"""The states of runs are the same in a log, its summary, its lake and SQL, and change as the runs are written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def end(how: str, wall: float) -> bytes:
 
 
 def states(path: Path) -> dict[str, str]:
-    """The states, which are the same in every table."""
+    """The states; asserts that they are the same in every table."""
     log = tbq.open(path)
     found = {row["run"]: row["state"] for row in log.table("runs").to_dicts()}
     assert {row["run"]: row["state"] for row in log.summary().to_dicts()} == found
@@ -32,7 +32,7 @@ def states(path: Path) -> dict[str, str]:
 
 
 def test_a_lake_follows_the_states_of_its_log(tmp_path: Path) -> None:
-    """Also if it reads only what was added."""
+    """Even if the sync reads only what was added."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     now = time.time()
     old = now - 90_000

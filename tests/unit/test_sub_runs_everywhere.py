@@ -1,4 +1,4 @@
-"""Every entry point folds sub-runs, and shows them with `sub_runs="keep"`; also those of remote logs."""
+"""Every entry point folds sub-runs, and shows them with `sub_runs="keep"`, for local and remote logs."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_a_kind_without_one_value_is_refused(tmp_path: Path) -> None:
 
 
 def folds(log: tbq.LogDir) -> dict[str, str]:
-    """What a rewrite folds."""
+    """The sub-runs that a rewrite folds."""
     from tbq.rewriting import plan
 
     reader = log._reader

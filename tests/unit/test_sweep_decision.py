@@ -1,4 +1,4 @@
-"""From an ordinary sweep to the decision that its maker knows, in every view and by the README's commands."""
+"""A typical sweep leads to the known decision, in every view and with the README's commands."""
 
 from __future__ import annotations
 

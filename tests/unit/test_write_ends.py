@@ -1,4 +1,4 @@
-"""How a process ends is how its run ends: the mark that a writer leaves without `close()`."""
+"""The end of a process is the end of its run: the mark that a writer leaves without `close()`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ ENDS = {
 }
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="exit statuses are told by glibc alone")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc reports the exit status")
 @pytest.mark.parametrize(("program", "state"), ENDS.values(), ids=ENDS)
 def test_the_end_of_a_process_is_that_of_its_run(tmp_path: Path, program: str, state: str | None) -> None:
     subprocess.run(

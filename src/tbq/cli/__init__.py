@@ -57,7 +57,7 @@ def main(args: list[str] | None = None) -> NoReturn:
         from tbq.cli.app import run
 
         run(arguments)
-    except KeyboardInterrupt:  # here, because Ctrl-C may come while tbq imports
+    except KeyboardInterrupt:  # caught here, because Ctrl-C may arrive while tbq is being imported
         if sys.stderr is not None:
             print("tbq: interrupted", file=sys.stderr)
         sys.exit(130)

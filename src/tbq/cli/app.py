@@ -164,7 +164,7 @@ def _open_closed_streams() -> None:
 
 @contextlib.contextmanager
 def _ended_by_the_reader() -> Iterator[None]:
-    """Exit with 0 if the reader of stdout has gone; click would exit with 1."""
+    """Exit with 0 if the reader of stdout is gone; click would exit with 1."""
     try:
         yield
     except BrokenPipeError:

@@ -43,7 +43,7 @@ class Output:
 
     @property
     def file_target(self) -> dict[str, Any]:
-        """The same for data that is never drawn: CSV in a pipe and on a terminal."""
+        """The same for data that has no terminal view: CSV, in a pipe and on a terminal."""
         return {**self.target, "format": self.format or (None if self.path else "csv")}
 
     @property
@@ -130,7 +130,7 @@ def draw_lines(lines: list[str]) -> None:
 
 def show(text: str) -> None:
     """Print text for people on stdout, line by line."""
-    print(page(text), flush=True)  # not click.echo: that writes UTF-8 to a terminal that shows only ASCII
+    print(page(text), flush=True)  # click.echo would write UTF-8 to an ASCII terminal
 
 
 def show_json(value: object) -> None:

@@ -173,7 +173,7 @@ class Session:
     def __post_init__(self) -> None:
         from tbq.cli.changes import ChangeTracker
 
-        self._kinds: dict[str, str] = {}  # the kinds shown, by the names that retracted rows use
+        self._kinds: dict[str, str] = {}  # shown kind → its name in retracted rows
         self._tracker = ChangeTracker()
         self._sizes: dict[str, int] = {}  # the bytes of each run when it last changed
         self._reached: dict[str, int] = {}  # the last step of each run

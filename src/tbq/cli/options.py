@@ -32,7 +32,7 @@ class Command(click.Command):
     """A command whose help lists what it is about first, and rarely needed options in a section of their own."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        """`--help`, printed as the other texts are."""
+        """The `--help` option, which prints through `emit` like every other text."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.callback = _show_help

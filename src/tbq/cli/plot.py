@@ -26,7 +26,7 @@ class _Plot(Command):
     """The command, with an optional value of --log-y."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """In `tbq plot --log-y runs`, the word after the option is the log directory, because no other word is."""
+        """In `tbq plot --log-y runs`, take `runs` as the log directory, because no other word can be."""
         if "--log-y" in args:
             with contextlib.suppress(click.UsageError):  # raised again below, with its hint
                 values, _, _ = self.make_parser(ctx).parse_args(list(args))

@@ -57,12 +57,12 @@ def command(
     reading: dict[str, Any],
     out: Output,
 ) -> None:
-    """One row per run: the last value of each scalar, and the hyperparameters as hparam.NAME.
+    """One row per run: its state, the last value of each scalar, and the hyperparameters as hparam.NAME.
 
-    With --by, one row per configuration: over the best values of its runs n, mean, std, ci95, best and worst; p, by
-    Welch's t-test, says how easily chance alone makes a difference from the best configuration as large as this one,
-    in one comparison; a sentence below says what holds for the best two of all.
-    With --importance, one row per hyperparameter, numbers or not: the share of the variance of the runs' ranks that it
+    With --by, one row per configuration: n, mean, std, ci95, best and worst of the best values of its runs. p, by
+    Welch's t-test, is how often chance alone makes the difference from the best configuration this large, in a
+    single comparison. A sentence below the table compares the best two.
+    With --importance, one row per hyperparameter, numeric or not: the share of the variance of the runs' ranks that it
     predicts, its rank correlation if the metric rises or falls with it beyond chance, and its best value.
     """
     from tbq.cli.emit import tell
@@ -111,7 +111,7 @@ def _refuse(option: str, others: dict[str, Any]) -> None:
 
 
 def _how_sure_first(table: Table) -> Table:
-    """p beside the mean: a terminal that is too narrow for all columns must not hide it."""
+    """Move p beside the mean, so that a narrow terminal does not hide it."""
     names = table.columns
     names.insert(names.index("mean") + 1, names.pop(names.index("p")))
     return table.select(names)

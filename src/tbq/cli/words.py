@@ -22,7 +22,7 @@ def words_of(wrong: click.ClickException) -> str:
 
 
 def _needed(context: click.Context) -> list[str]:
-    """What a command cannot do without, as its usage writes it."""
+    """The required arguments and options of a command, as its usage line shows them."""
     params = [param for param in context.command.get_params(context) if param.required]
     arguments = [param.human_readable_name for param in params if isinstance(param, click.Argument)]
     options = [f"{param.opts[0]} {param.metavar}" for param in params if isinstance(param, click.Option)]

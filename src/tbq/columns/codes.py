@@ -59,7 +59,7 @@ def names_in(column: pa.ChunkedArray) -> list[str]:
     for chunk in column.chunks:
         texts = [*chunk.dictionary.to_pylist(), None]
         codes = _indices(chunk)
-        # The first row of each stretch.
+        # The first row of each stretch of equal codes.
         fresh = np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]
         names.update(texts[code] for code in np.unique(codes[fresh]).tolist())
     return sorted(name for name in names if name is not None)

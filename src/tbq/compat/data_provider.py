@@ -75,7 +75,7 @@ class DataProvider:
         self._lock = threading.RLock()
         self._loaded = False
         self._looked = 0.0
-        self._update: Update | None = None  # the last one, until it is taken in
+        self._update: Update | None = None  # the last update, until it is applied
         self._stale: set[str] = set()
         self._starts: dict[str, float | None] = {}
         self._index: dict[str, dict[str, IndexedSeries]] = {}

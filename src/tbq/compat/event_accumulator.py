@@ -100,7 +100,7 @@ class EventAccumulator:
         """
         sizes = sizes_of(size_guidance or STORE_EVERYTHING_SIZE_GUIDANCE, DEFAULT_SIZE_GUIDANCE)
         self._core = Accumulator(sizes, file_version)
-        self._notes: collections.deque[tuple[Any, ...]] = collections.deque()  # of the core, to be taken
+        self._notes: collections.deque[tuple[Any, ...]] = collections.deque()  # of the core, not handled yet
         self._generator_mutex = threading.Lock()
         self.path = path
         self._generator = _GeneratorFromPath(path)

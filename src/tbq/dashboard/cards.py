@@ -124,7 +124,7 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
 
 
 def _room_beside(tag: str, room: int) -> int:
-    """The room for words in a title: half of it, or what the tag leaves."""
+    """The width for words in a title: half of it, or all that the tag leaves free."""
     return max(room // 2, room - width([Span(plain_tag(tag))]) - 8, 1)
 
 

@@ -178,9 +178,9 @@ class Model:
         return dict(zip(self.drawn, _LETTERS, strict=False)) if self.lettered else {}
 
     def curves_of(self, tag: str) -> list[str]:
-        """The runs with a curve in a tag's chart: at most `MOST_CURVES`.
+        """The runs with a curve in a tag's chart: all of them, up to `MOST_CURVES`.
 
-        These are the selected run, those that diverged, and others from the whole list.
+        If there are more: the selected run, the diverged runs, and others spread evenly over the list.
         """
         names = [name for name in self.drawn if tag in self.runs[name].scalars]
         if len(names) <= MOST_CURVES:

@@ -51,8 +51,8 @@ class ShownRun(RunState):
 
 
 def tags_of(runs: Iterable[ShownRun], kind: str = "scalars") -> list[str]:
-    """All tags of one kind, `layer_9` before `layer_10`; scalars without a curve, one value per run, come last."""
-    most: dict[str, int] = {}  # values of a tag in one run
+    """All tags of one kind, `layer_9` before `layer_10`; scalars with only one value per run come last."""
+    most: dict[str, int] = {}  # the most values that any run has, by tag
     for run in runs:
         series = run.scalars.values() if kind == "scalars" else run.non_scalars.values()
         for each in series:

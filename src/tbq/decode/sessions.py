@@ -39,7 +39,7 @@ def split_sessions(
             while name in taken:  # a directory already has this name
                 name += "~"
             taken.add(name)
-            # The hyperparameters are those of each session.
+            # Every session has the run's hyperparameters.
             below = [path for path in run.files if path in run.below]
             part = [ranges[place], *([WHOLE] * len(below))]
             files = [paths[place[0]], *below]

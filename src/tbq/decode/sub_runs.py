@@ -119,7 +119,7 @@ class SubRunFolder:
                     if calls > 1:  # each call may have other hyperparameters
                         hparams += run.name.encode(errors="surrogateescape")
                     known[run.name] = stamps[run.name], SubRunFacts(state, hparams, index not in sick)
-            for name in self.unfetched:  # nothing is known of its new version
+            for name in self.unfetched:  # its new version could not be read
                 stamp, facts = self._known.get(name, ((), SubRunFacts("other", b"", healthy=False)))
                 known[name] = stamp, facts._replace(healthy=False)
         self._known = known
@@ -152,7 +152,7 @@ def parent(run: str) -> str | None:
 
 
 def _candidates(runs: Sequence[Run]) -> tuple[dict[str, str], dict[str, tuple[_Stamp, ...]]]:
-    """The small runs in a directory below another run's → that run; and the stamps of their files."""
+    """Maps each small run directly below another run to that run; also returns the stamps of its files."""
     places = {run.name: run.path.rstrip("/" + os.sep) for run in runs}
     above: dict[str, str] = {}
     stamps: dict[str, tuple[_Stamp, ...]] = {}
@@ -186,7 +186,7 @@ def _with_sub_runs(run: Run, subs: Sequence[Run]) -> Run:
 
 
 def _stamp(run: Run, path: str) -> _Stamp:
-    """The path, the size in bytes (0 if there is no such file), and what changes with the content."""
+    """The path, the size in bytes (0 if the file does not exist), and values that change with the content."""
     version = run.remote.objects.get(path) if run.remote is not None else None
     if version is not None:
         return path, version.size, version.etag, version.modified
@@ -198,7 +198,7 @@ def _stamp(run: Run, path: str) -> _Stamp:
 
 
 def _has_failed(run: Run) -> bool:
-    """Whether an object of the run could not be fetched; its file may be of an older version."""
+    """Whether an object of the run could not be fetched; its file may hold an older version."""
     return run.remote is not None and bool(run.remote.failed(filter(is_remote, run.files)))
 
 

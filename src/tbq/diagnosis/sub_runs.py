@@ -1,4 +1,4 @@
-"""Runs that `add_scalars` creates below its own: one per line."""
+"""Finds the runs that `add_scalars` creates below a run: one per line of its chart."""
 
 from __future__ import annotations
 

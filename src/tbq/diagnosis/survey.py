@@ -112,7 +112,7 @@ class Survey:
         for part in runs:
             survey = copy(self)
             survey.discovered = replace(self.discovered, runs=part)
-            survey.run_above = self.run_above  # of all runs
+            survey.run_above = self.run_above  # computed from all runs
             yield survey
 
     def gathered(self) -> tuple[dict[str, Array], Any, dict[str, RunFacts]]:
@@ -164,12 +164,12 @@ class Survey:
 
     @property
     def folded(self) -> list[Run]:
-        """The runs with their sub-runs, as every other view has them."""
+        """The runs with their sub-runs folded in, as in every other view."""
         return self._folding[0]
 
     @property
     def of_add_hparams(self) -> dict[str, list[str]]:
-        """The directories that `add_hparams` made, folded or not, by the run above them."""
+        """The directories that `add_hparams` created, folded or not, by the run above them."""
         return self._folding[1]
 
     @cached_property
@@ -179,7 +179,7 @@ class Survey:
 
     @cached_property
     def facts(self) -> dict[str, RunFacts]:
-        """What the states of runs depend on, for each directory."""
+        """The facts that the state of a run depends on, for each directory."""
         return facts_of([run.name for run in self.runs], self.result, self.series_table)
 
     @cached_property

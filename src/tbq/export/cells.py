@@ -59,7 +59,7 @@ def number_text(value: float, narrow: bool = True, digits: int | None = None) ->
 
     A number that needs more digits than a float32 has was computed (a mean, a difference): it gets six of them. All
     digits before the point stay. `narrow`: the value may be a float32, as most logged values are. `digits`: round to
-    these instead. Not a number is `NaN`.
+    this many significant digits instead. A value that is not a number gives `NaN`.
 
     >>> number_text(16.0), number_text(0.1), number_text(-0.09000000000000001), number_text(1234567.891234)
     ('16', '0.1', '-0.09', '1234568')

@@ -224,7 +224,7 @@ def _joined(
 
 
 def _changes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """The rows in which one of the columns differs from the row before, and the first row."""
+    """The first row, and each row in which a column differs from the row before."""
     fresh = np.zeros(len(columns[0]), bool)
     fresh[0] = True
     for codes in columns:

@@ -105,7 +105,7 @@ class TbqCallback(keras.callbacks.Callback):  # type: ignore[misc]
         try:
             text = self.model.to_json()
         except Exception:
-            # A layer that cannot be described: there is nothing to draw, as with Keras' callback.
+            # A layer cannot be described: log no graph, as Keras' callback does.
             return
         payload = wire.string_tensor([text.encode()], [])
         metadata = wire.metadata("graph_keras_model", b"1")

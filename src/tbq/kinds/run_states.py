@@ -1,4 +1,4 @@
-"""The states of runs, from what was read of their files."""
+"""Computes the states of runs from what their files say."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def facts_of(names: Sequence[str], result: Result, series: pa.Table) -> dict[str
 
 
 def joined(run_and_subs: Sequence[RunFacts]) -> RunFacts:
-    """The facts about a run with its sub-runs, which come after it."""
+    """The facts about a run and its sub-runs together; the run comes first."""
     from tbq import _core
 
     own, *subs = run_and_subs
     if not subs:
         return own
     ends = _core.RunEnds(own.ends.failed, own.ends.marked_at, own.ends.logged_until)
-    for sub in subs:  # an end below the run counts, but not the times there
+    for sub in subs:  # the end of a sub-run counts, but its times do not
         ends.merge(_core.RunEnds(sub.ends.failed, sub.ends.marked_at, 0.0))
     steps = [each.last_step for each in run_and_subs if each.last_step is not None]
     times = [each.last_wall_time for each in run_and_subs if each.last_wall_time is not None]
@@ -65,7 +65,7 @@ def joined(run_and_subs: Sequence[RunFacts]) -> RunFacts:
 
 
 def last_times(reports: Sequence[FileReport]) -> dict[int, float]:
-    """The last wall time in the files of each run that has any."""
+    """The last wall time in the files of each run; runs without a time are absent."""
     times: dict[int, float] = {}
     for report in reports:
         if report.timed:
@@ -74,7 +74,7 @@ def last_times(reports: Sequence[FileReport]) -> dict[int, float]:
 
 
 def states_now(facts: Mapping[str, RunFacts]) -> dict[str, State]:
-    """The state of each of these runs now; they are each other's siblings."""
+    """The current state of each run. Siblings are looked for among these runs only."""
     now = time.time()
     return states_of(
         {
@@ -113,13 +113,13 @@ def _broken(codes: NDArray[Any], counts: NDArray[Any], series: pa.Table) -> dict
 
 
 def _pauses(codes: NDArray[Any], counts: NDArray[Any], series: pa.Table, runs: int) -> list[float]:
-    """The pauses of each run's series that is logged most often: it shows how far the run is."""
+    """For each run, the pause of the series that it logs most often: that series shows how far the run is."""
     import numpy as np
 
     pauses = series["pause"].to_numpy()
     out = np.zeros(runs)
     rows = np.flatnonzero(pauses > 0)
-    # The last one of a run in this order wins: most values, then the largest step, then the first.
+    # The last series of a run in this order wins: the most values, then the largest step, then the first row.
     order = rows[np.lexsort((-rows, series["last_step"].to_numpy()[rows], counts[rows]))]
     out[codes[order]] = pauses[order]
     return [float(each) for each in out.tolist()]

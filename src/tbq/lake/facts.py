@@ -1,4 +1,4 @@
-"""The facts that a lake keeps about runs; their states follow from them when the lake is read."""
+"""Stores facts about runs in a lake. A reader computes the states of the runs from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def facts_table(facts: Mapping[str, RunFacts]) -> pa.Table:
-    """The rows of these runs, without their numbers."""
+    """The rows of these runs, without row numbers."""
     columns = lake_schema(RUN_FACTS)
     rows = [row_of(run, of_run) for run, of_run in facts.items()]
     return pa.Table.from_pylist(rows, columns.remove(columns.get_field_index(ROW)))
@@ -39,8 +39,8 @@ def row_of(run: str, facts: RunFacts) -> dict[str, Any]:
 def extend(
     row: dict[str, Any], new: RunFacts, logged: Iterable[str], last_steps: Iterable[int]
 ) -> dict[str, Any]:
-    """The row after more of the run was read: `new` is about that part, in which the tags `logged` have values.
-    `last_steps` are those of all of its series."""
+    """The row after more of the run was read: `new` describes only the new part, which has values of the tags `logged`.
+    `last_steps` are the last steps of all series of the run."""
     ends = ends_in(row)
     ends.merge(new.ends)
     gone = set(logged)
@@ -52,7 +52,7 @@ def extend(
 
 
 def with_states_now(runs: pa.Table, stored: pa.Table) -> pa.Table:
-    """The `runs` table of a lake with the states of this moment; those of runs without facts are unknown."""
+    """The `runs` table of a lake with the current states. A run without facts has no state."""
     known = {row["run"]: row for row in stored.to_pylist()}
     times = dict(zip(values_of(runs["run"]), values_of(runs["last_wall_time"]), strict=True))
     facts = {

@@ -31,7 +31,7 @@ OVERVIEWS = ("tags", "files", "problems", "runs")
 TABLES = (*(kind for kind in KINDS if kind in SERIES), *OVERVIEWS)
 #: The tags that restarts left without rows. They exist in the log, so selecting one gives an empty table, not an error.
 DROPPED = "dropped_tags"
-#: What the states of runs depend on, besides the time. The states follow from it when the lake is read.
+#: The facts that the states of runs depend on, besides the time. A reader computes the states from them.
 RUN_FACTS = "run_facts"
 #: The tables that only tbq reads.
 INTERNAL = (DROPPED, RUN_FACTS)
@@ -77,7 +77,7 @@ def lake_schema(kind: str) -> pa.Schema:
             ]
         )  # fmt: skip
     more = [(SOURCE, label)] if kind in SERIES else []
-    # The state of a run also changes as time passes.
+    # States are not stored, because they also change as time passes.
     own = [field for field in schema(kind) if field.name != "state"]
     return pa.schema([*own, *(pa.field(*each) for each in more), pa.field(ROW, pa.int64())])
 

@@ -66,7 +66,7 @@ class Chart:
     span: tuple[float, float] | None = None  # of the values to show, instead of the usual range of the curves
     marked: bool = True  # marks where curves leave the range
     full: bool = False  # the range covers outliers too
-    better: Better | None = None  # the side of better values
+    better: Better | None = None  # which values are better, if that is known
 
     def lines(self, width: int, height: int) -> list[Line]:
         """The chart in exactly `width` × `height` cells; the columns must be those of `plot_width(width)`."""

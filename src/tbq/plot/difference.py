@@ -70,7 +70,7 @@ def difference(chart: ScalarPanels, vectors: bool = False, ax: Any = None) -> An
                 name_text(f"{letter}  {label}")
                 for letter, label in zip("AB", chart.labels(LONGEST - 3).values(), strict=True)
             ]
-            # Inside, it would cover lines that leave the range, or their values.
+            # Inside the axes, the legend would cover lines that leave the range, or their values.
             if chart.leaving or count > 1:
                 legend = figure.legend(handles, words, loc="outside upper left", ncols=min(count, 2))
             else:
@@ -96,7 +96,7 @@ def subtracted(first: Line, second: Line) -> tuple[Floats, Floats]:
 
 
 def difference_panel(panel: Panel, options: PlotOptions) -> Panel:
-    """The difference as a panel; its range is that of the differences between values that the curves' panel shows."""
+    """The difference as a panel. Its range covers the differences of values that the curves' panel shows."""
     first, second = panel.lines
     x, values = subtracted(first, second)
     values = np.where(np.isfinite(values), values, np.nan)
@@ -110,7 +110,7 @@ def difference_panel(panel: Panel, options: PlotOptions) -> Panel:
 
 
 def below_options(options: PlotOptions) -> PlotOptions:
-    """The options of the differences, which may be below 0 and have their own limits."""
+    """The options for the panel of differences: these may be negative, and have their own limits."""
     return replace(options, log_y=False, log_tags=(), ylim=(None, None), band="none", each=False)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST = 12  # hyperparameters
 _FEW_VALUES = 8
-_FINE = 40  # runs; lines of more are finer
+_FINE = 40  # runs; if there are more, their lines are thinner
 _SPREAD = 0.035  # of the height, on either side of a value that several runs share
 
 

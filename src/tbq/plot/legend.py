@@ -41,7 +41,7 @@ def place_of(chart: ScalarPanels) -> str:
         return "outside" if len(labels) > 1 else "none"
     if chart.options.paper and len(labels) <= _DIRECT and max(map(len, labels)) <= _DIRECT_LETTERS:
         return "direct"
-    # Inside, a legend would cover lines that leave the range, or their values.
+    # Inside the axes, a legend would cover lines that leave the range, or their values.
     return "inside" if len(labels) <= _INSIDE and not chart.leaving else "outside"
 
 

@@ -165,7 +165,7 @@ class PlotOptions:
     def labels(
         self, names: Sequence[str], room: int | None = None, size: Callable[[str], int] = len
     ) -> list[str]:
-        """The names in the user's words; the others as short labels that tell them apart.
+        """The names that the user renamed, in the user's words; the other names as short, distinct labels.
 
         >>> PlotOptions.of({"rename": {"exp_a.*": "ours"}}).labels(["exp_a/s=0", "exp_b/s=0", "exp_c/s=0"])
         ['ours', 'b', 'c']

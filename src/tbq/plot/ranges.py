@@ -23,7 +23,7 @@ _LARGEST = 4e307
 _LEAST = 5e-324
 _LARGEST_POWER = 308.25  # of ten, in 64 bits
 _BULKS, _NEAR = 10.0, 4.0  # see usual_range
-# In cores, by whether the axis is logarithmic: how far a curve may go if many go there, and if it is better there.
+# Whether the axis is logarithmic → how far a curve may go, in cores: if many curves do, and towards better values.
 _FAR = {False: (20.0, 1000.0), True: (_NEAR, 20.0)}
 _SAMPLED = 4096  # values of a curve that quantiles are computed from
 
@@ -106,17 +106,17 @@ def usual_range(
     1. The bulk of a curve is its range from the 5 % to the 95 % quantile; its own range is that of its values at most
        ten bulks away from the bulk. So a spike of a few steps does not count, but the steep start of a loss does.
     2. The core is from the median of the lower ends of the curves' own ranges to the median of their upper ends.
-       A curve leaves the range if its own range ends too far from the core, and if it begins nearer than that; a
-       curve that does not begin near the core leaves if at most a quarter of the curves do. So a run that diverges
+       A curve leaves the range if its own range reaches too far from the core although the curve begins nearer. A
+       curve that already begins too far away leaves only if at most a quarter of all curves do. So a run that diverges
        leaves the range, but one of two runs on different levels does not.
-    3. Too far is four cores, if few curves are that far: a quarter of them on the side of worse values (see
-       `tbq.roles.better`), a twentieth if the better side is not known. If more are, it is 20 cores. On the side of
-       better values it is 1,000 cores: the best run of a sweep is not an outlier.
-    4. The range covers the own ranges of the other curves.
+    3. Too far is more than four cores away, if few curves go there: at most a quarter of them on the side of worse
+       values (see `tbq.roles.better`), or a twentieth if the better side is not known. If more curves go there, too far
+       is 20 cores. On the side of better values it is 1,000 cores: the best run of a sweep is not an outlier.
+    4. The range covers the own ranges of the curves that stay, and the starts of those that leave.
 
     A bulk or a core counts as at least half of its largest absolute value. On a log axis, it counts as at least half a
-    decade above it, and three decades below it: there, values that converge to 0 are not outliers. Too far is four
-    cores there, and 20 on the side of better values.
+    decade above it, and three decades below it: there, values that converge to 0 are not outliers. On a log axis, too
+    far is always four cores, but 20 on the side of better values.
 
     >>> usual_range([np.array([2.0, 1.0, 0.5]), np.array([2.5, 1.0, 1e6])])
     (0.5, 2.5)
@@ -150,7 +150,7 @@ def usual_range(
 
 
 def _limits(own: Sequence[tuple[float, float]], log: bool, better: Better | None) -> tuple[float, float]:
-    """The lowest and the highest value that is not too far from the core of the curves' own ranges."""
+    """The lowest and the highest value that are not too far from the core of the curves' own ranges."""
     lows, highs = sorted(low for low, _ in own), sorted(high for _, high in own)
     count = len(own)
     core = sorted((lows[count // 2], highs[(count - 1) // 2]))
@@ -220,7 +220,7 @@ def leaving_words(gone: Sequence[Leaving]) -> str:
 
 
 def resumed_words(panel: Panel) -> str:
-    """The words on a chart with dotted lines, where later sessions of runs took over."""
+    """The words that explain dotted lines, which mark where later sessions of runs took over."""
     resumed = {line.name for line in panel.lines if np.isfinite(line.takeovers).any()}
     return f"dotted vertical: {counted(len(resumed), 'run')} resumed" if resumed else ""
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 def series_names(
     keys: Iterable[tuple[str, str]], options: PlotOptions, tagged: bool = True
 ) -> dict[tuple[str, str], str]:
-    """A name for each (run, tag): what tells the runs apart if there are several, and the tag; without `tagged`, the
-    tag only if there are several.
+    """A name for each (run, tag): what tells the runs apart, if there are several, then the tag.
+
+    With `tagged=False`, the tag is left out if there is only one.
 
     >>> from tbq.plot.options import PlotOptions
     >>> series_names([("exp/a", "x"), ("exp/b", "x")], PlotOptions())

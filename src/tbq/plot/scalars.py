@@ -269,7 +269,7 @@ def _tell_missing(arrow: pa.Table, tags: Sequence[str], groups: Groups) -> None:
 
 
 def tell_runs(absent: Sequence[str], count: int, what: str) -> None:
-    """Warn that these of `count` runs have, or lack, something."""
+    """Warn that these runs, out of `count`, have or lack something."""
     if absent:
         warn(f"{some_have(len(absent), count)} {what}: {some(absent)}")
 

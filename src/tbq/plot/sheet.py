@@ -26,8 +26,8 @@ def sheet(
 ) -> Iterator[tuple[Any, list[Any]]]:
     """A figure with these panels, and its Axes row by row, while the block draws; `size` is for the screen.
 
-    With `ax`, uses the user's Axes, if the picture has one panel. Names from a log come in the user's words
-    (`options.renamed`).
+    With `ax`, uses the user's Axes, if the picture has one panel. The caller passes names from a log
+    in the user's words (`options.renamed`).
     """
     if ax is not None:
         if rows * columns > 1:
@@ -54,14 +54,14 @@ def sheet(
 
 
 def _in_users_words(figure: Any, axes: list[Any], options: PlotOptions) -> None:
-    """Apply the user's labels of axes to what was drawn."""
+    """Apply the user's axis labels to what was drawn."""
     drawn = [ax for ax in axes if ax in figure.axes]  # panels without content were removed
     for label, of in ((options.x_label, "x"), (options.y_label, "y")):
         texts = [getattr(ax, f"{of}axis").label for ax in drawn]
         texts = [each for each in texts if each.get_text()] or texts[:1]
         if (
             label is not None and len({text.get_text() for text in texts}) > 1
-        ):  # a label for all, beside their own
+        ):  # the panels keep their own labels; the user's label stands beside them
             literal(getattr(figure, f"sup{of}label")(name_text(label), fontsize=texts[0].get_fontsize()))
         elif label is not None:
             for text in texts:

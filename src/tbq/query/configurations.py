@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tbq.decode.reader import Reader
     from tbq.select import Names
 
-_CLOSE = (0.01, 0.1)  # a p between these would often be on the other side of 0.05 with other seeds
+_CLOSE = (0.01, 0.1)  # with other seeds, a p between these is often on the other side of 0.05
 _STATS = ("mean", "std", "ci95", "min", "max")
 
 
@@ -112,11 +112,11 @@ class Ranking:
 
     @property
     def verdict(self) -> str:
-        """Whether the first configuration differs from the second beyond chance; then a line per doubtful state."""
+        """Whether the first two configurations differ beyond chance; then a line per state of runs that ended badly."""
         return "\n".join(map(printable, [self._comparison(), *self._early()]))
 
     def _early(self) -> Iterator[str]:
-        """The runs that count although they did not end well."""
+        """One line each for the diverged and the crashed runs that count nevertheless."""
         for state, when in (("diverged", "from before"), ("crashed", "until then")):
             runs = [
                 run

@@ -140,7 +140,7 @@ def _expressions(by: str | Sequence[str]) -> list[str]:
 
 
 def _meant(expressions: Sequence[str], hparams: Mapping[str, Mapping[str, Any]]) -> SelectionError | None:
-    """The error for the bare names of hyperparameters: `lr` or `lr,batch_size`."""
+    """The error if the user gave hyperparameters without `hparam.`: `lr` or `lr,batch_size`."""
     names = [part.strip() for each in expressions for part in each.split(",")]
     known = {name for of_run in hparams.values() for name in of_run}
     if not known.issuperset(names):

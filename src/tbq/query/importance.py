@@ -49,8 +49,8 @@ _NOISE = 2.0  # a bend of a curve counts if it is larger than noise would make i
 class Importance:
     """One hyperparameter: its share of the metric, from 0 to 1, and its direction, if it has one.
 
-    `direction` is Spearman's rank correlation with the metric, None unless the metric only rises or only falls, beyond
-    chance.
+    `direction` is Spearman's rank correlation with the metric; None unless the metric only rises or only falls with
+    the parameter, beyond chance.
     `best` is the value, or the range of values, with the best mean rank. `n` runs have the parameter and the metric,
     with so many different `values`. `note` says what was done or why there is no share.
     """
@@ -223,7 +223,7 @@ class _Groups:
 
 
 def _direction(codes: Ints, values: Ints, ranks: Floats) -> float | None:
-    """Spearman's correlation, if it is beyond chance and a curve that only rises or falls fits as well as any."""
+    """Spearman's correlation, if it is beyond chance and a curve that only rises or only falls fits as well as any."""
     correlation = float(np.corrcoef(midranks(values.astype(np.float64)), ranks)[0, 1])
     freedom = len(ranks) - 2
     t = correlation * math.sqrt(freedom / max(1 - correlation**2, 1e-300))

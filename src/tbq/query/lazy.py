@@ -178,7 +178,7 @@ _BOUNDS: dict[Any, Callable[[int], tuple[int, int]]] = {
     operator.le: lambda n: (MIN_STEP, n),
     operator.lt: lambda n: (MIN_STEP, max(n, MIN_STEP + 1) - 1),
 }
-# If the number is on the left: 5 < step is step > 5.
+# The operator after swapping the sides: 5 < step is step > 5.
 _TURNED: dict[Any, Any] = {
     operator.eq: operator.eq, operator.ge: operator.le, operator.gt: operator.lt, operator.le: operator.ge,
     operator.lt: operator.gt,

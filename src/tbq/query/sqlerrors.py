@@ -11,7 +11,7 @@ from tbq.select import closest
 _COLUMN = re.compile(r'(?:column|Column)\s+"+([^"]+)"+.*?(?:not found|does not have|not exist)', re.DOTALL)
 _LACKS = re.compile(r'does not have a column named "+([^"]+)"+')
 _TABLE = re.compile(r"Table with name (.+?) does not exist")
-# Of `hparam.lr`: SQL takes hparam for a table.
+# What DuckDB says about `hparam.lr`: it takes hparam for a table.
 _PREFIX = re.compile(r'Referenced table "+([^"]+)"+ not found')
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
@@ -37,7 +37,7 @@ def explain(
     if table:
         near = closest(table[1].strip('"'), list(tables))
         hint = f"did you mean the table {' or '.join(near)}?" if near else f"tables: {', '.join(tables)}"
-    elif lacking and twins and alike:  # renamed, because the names differ by case alone
+    elif lacking and twins and alike:  # tags whose names differ only in case were renamed
         listed = ", ".join(f'{old} is the column "{twins[old]}"' for old in alike)
         hint = f"SQL ignores case, so {listed}; or query the table scalars: where tag = '{lacking[1]}'"
     elif lacking:

@@ -86,7 +86,7 @@ def weight_elements(
     from tbq.results import elements
 
     with _chosen(model, layer, max_unpacked):
-        pass  # so that a wrong file or name fails now, not at the first use
+        pass  # raises now, not at the first use, if the file or a name is wrong
 
     def batches() -> Iterator[pa.RecordBatch]:
         with _chosen(model, layer, max_unpacked) as chosen:

@@ -42,7 +42,7 @@ class Unpacked:
         self.limit = self._limit.most
         self._scratch: Scratch | None = None
         self._done: dict[bytes, _Copy] = {}
-        # Bytes beyond a file's ratio, by file: all files together may use FLOOR such bytes.
+        # File → bytes unpacked beyond its ratio. All files together may use FLOOR such bytes.
         self._taken: dict[bytes, int] = {}
         self._count = 0
         self._lock = threading.Lock()  # the core calls from several threads

@@ -23,10 +23,10 @@ _TOGETHER = 16  # objects fetched at a time
 _ATTEMPTS = 5  # to fetch an object that changes while it is read
 _SETTLED = 3600.0  # seconds after its last change when an object is no longer expected to grow
 _HOPELESS = 16  # failures in a row after which tbq checks whether the store answers at all
-# Bytes: a smaller object is fetched whole if a checksum cannot prove that an appended part fits.
+# Bytes: a smaller object is fetched completely unless a checksum can prove that an appended part fits.
 _SMALL = 1 << 20
 _LEARN = 64 << 20  # bytes: the largest object to checksum in order to learn whether etags are checksums
-# Seconds without change after which a file that was extended without proof is compared as a whole.
+# Seconds without a change, after which a file that was extended without proof is compared completely.
 _QUIET = 600.0
 _CLOCK = 2.0  # seconds: a version identified only by its time may have changed again within this time
 
@@ -58,7 +58,7 @@ class Mirror:
         self._count = 0
         self._lock = threading.Lock()
         self._fetching = threading.RLock()  # two threads must not replace each other's files
-        # By thread: the URLs of its last fetch, which it may be reading.
+        # Thread → the URLs of its last fetch, which it may still be reading.
         self._wanted: dict[int, set[str]] = {}
         self._tried: set[str] = set()  # URLs that failed since `begin`
         self._damaged: set[str] = set()
@@ -242,7 +242,7 @@ class Mirror:
             same = begins_with(scratch, held.path)
             if same and version.size > held.path.stat().st_size:
                 copy_rest(scratch, held.path)
-            self._cache_file(url, version, scratch, began)  # if it differs, `_adopt` needs it next
+            self._cache_file(url, version, scratch, began)  # if it differs, `_adopt` uses this copy
             self._damaged.discard(url)
             return same
         finally:
@@ -358,7 +358,7 @@ def _first_bytes(
 
 
 def _is_too_new(version: Object, fetched: float) -> bool:
-    """Whether an object may have changed after a fetch began, without a change of its version."""
+    """Whether an object may have changed after the fetch began, but kept its version."""
     return version.is_made_up and abs(fetched - version.modified) < _CLOCK
 
 

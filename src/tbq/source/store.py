@@ -129,9 +129,10 @@ class Store:
         return self.head_of_get(key)
 
     def head_of_get(self, key: str) -> Object | None:
-        """The newest version, from a GET request: not every web server answers HEAD, or answers it correctly.
+        """The newest version, from a GET request: some web servers do not answer HEAD, or answer it wrongly.
 
-        Its body is not read. If it fails for one byte, the server has no ranges, or the object is empty.
+        Does not read the body. If a request for one byte fails, the server may not support ranges, or the object may be
+        empty; the second request is for the complete object.
         """
         for options in ({"range": (0, 1)}, {}):
             try:
@@ -208,7 +209,7 @@ class Store:
         import obstore
 
         large = isinstance(data, Path) and data.stat().st_size > _AT_ONCE
-        # An upload in parts cannot be made conditional.
+        # A multipart upload cannot be conditional.
         if large and not replace and self.head(key) is not None:
             raise existing(self._url(key))
         mode: Literal["create", "overwrite"] = "overwrite" if large or replace else "create"
@@ -260,7 +261,7 @@ _SECRET = re.compile(r"(?i)secret|key|token|password|credential|sas|^header\.|pr
 _MD5 = re.compile(r"[0-9a-f]{32}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _UNSENDABLE = re.compile(r"[\x00-\x1f\x7f]")
-# Options that may hold a file's text.
+# Options whose value may be the text of a file.
 _WHOLE_FILE = re.compile(r"(?i)certificate|service_account|credentials")
 
 

@@ -52,7 +52,7 @@ class Digest:
         keep: int,
         reading: Reading,
     ) -> Digest:
-        """Read these runs. With a range of steps, read twice: hyperparameters and states ignore it."""
+        """Read these runs; twice if `steps` selects a range, because hyperparameters and states ignore it."""
         digest = cls(stats, keep)
         digest._stored = reader.stored_overview("runs")
         digest._read(reader, runs, steps, reading)
@@ -100,13 +100,13 @@ class Digest:
             ]
 
     def _states(self, reader: Reader, runs: Sequence[Run], reading: Reading) -> dict[str, State | None]:
-        """The states of these runs: each other's siblings."""
+        """The states of these runs. Siblings are looked for among these runs only."""
         if self._stored is not None:
             known = dict(zip(values_of(self._stored["run"]), values_of(self._stored["state"]), strict=True))
             return {run.name: known[run.name] for run in runs}
         states: dict[str, State | None] = {**states_now(self._facts)}
-        # Without times of values, pauses are upper bounds; and steps may be of rows that a restart removed, which
-        # matters for runs without an end.
+        # Without the times of values, pauses are only upper bounds. The last step of a resumed run may belong to a row
+        # that the restart removed, which matters if the run has no end mark. Such runs are read again.
         least = states_now({name: facts._replace(pause=0.0) for name, facts in self._facts.items()})
         resumed = {run.name for run in self._resumed}
         unsure = [

@@ -65,7 +65,7 @@ def _end(failed_by: str) -> bytes:
 
 
 def _status_is_hidden() -> bool:
-    """Whether the process is not told its exit status: a child of multiprocessing never calls exit()."""
+    """Whether the process cannot learn its exit status: a child of multiprocessing never calls exit()."""
     process = sys.modules.get("multiprocessing.process")
     return not _core.can_mark_at_exit() or (process is not None and process.parent_process() is not None)
 
@@ -96,7 +96,7 @@ class EventFile:
         self.is_copy = False  # of a writer in another process, with which it shares a run
         self.outlives_exit = False  # if it is only flushed at exit, because the program may log until its end
         self.left = False  # it was flushed at exit; since then, each event is written at once
-        self.is_exiting = False  # the process ends
+        self.is_exiting = False  # the process is exiting
         self.failed_by = ""  # the error that ended the run, as text
         self.finished = False  # all events are written or lost
         self.path: Path | None = None

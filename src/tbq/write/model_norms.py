@@ -23,7 +23,7 @@ class Squares(NamedTuple):
 
 
 def squares_of(counted: Counted) -> Squares:
-    """The sum of the squares of a counted tensor."""
+    """The sum of squares of a counted tensor."""
     value = Derived(lambda tally: tally.squares, counted.value)
     return Squares(counted.target.kind, counted.target.rank, value)
 

@@ -141,7 +141,7 @@ class _Arrivals:
 
     def __init__(self) -> None:
         self._vectors: list[Any] = []
-        self._joined = Derived(lambda numbers: numbers)  # gets its source by `send`
+        self._joined = Derived(lambda numbers: numbers)  # `send` sets its source
         self._length = 0
 
     def add(self, vectors: Any, count: int) -> list[Value]:

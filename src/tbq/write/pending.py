@@ -58,9 +58,9 @@ class Failed(Value):
 
 
 class Derived(Value):
-    """A value computed from others when they have arrived. From then on, only the result is kept.
+    """A value that is computed from other values once they have arrived. Then only the result is kept.
 
-    Several events may share it, also of several threads, as the lines of `add_scalars` do.
+    Several events may share it, even on several threads, as the lines of `add_scalars` do.
     """
 
     def __init__(self, compute: Callable[..., Any], *sources: Value) -> None:
@@ -74,7 +74,7 @@ class Derived(Value):
         return all(source.ready() for source in self.sources)
 
     def result(self) -> Any:
-        """The result; events may ask for it again."""
+        """The result. It is computed once, although several events may ask for it."""
         with self._lock:
             if self.sources:
                 self._result = self._compute(*(source.result() for source in self.sources))

@@ -19,7 +19,7 @@ class Replacement(SummaryWriter):
     """
 
     _hparams_in_run = False  # the program's runs keep the names that torch and tensorboardX give them
-    # The program cannot be changed, and the classes of torch and tensorboardX do not report it.
+    # The user may not be able to change the program, and the classes of torch and tensorboardX do not warn either.
     _reports_unclosed = False
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

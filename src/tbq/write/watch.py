@@ -225,7 +225,7 @@ class Watch:
         if (count if step is None else step) % self._every:
             return
         cuda = sys.modules["torch"].cuda
-        if cuda.is_available() and cuda.is_current_stream_capturing():  # nothing has run yet
+        if cuda.is_available() and cuda.is_current_stream_capturing():  # no values yet
             return
         # Other optimizers may follow. In the first step they are unknown, so wait until all parameters are logged.
         expected = {id(parameter) for parameter in model.parameters() if parameter.requires_grad}

@@ -194,7 +194,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         return SummaryWriter(Path(self.log_dir, name), **self._settings())
 
     def _settings(self) -> dict[str, Any]:
-        """The arguments of another writer like this one."""
+        """The arguments that create a writer like this one."""
         return {
             "max_queue": self.max_queue,
             "flush_secs": self.flush_secs,
@@ -276,7 +276,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         if getattr(self, "_closed", True) or self._file.closed or self._file.left:
             return
         used = self._file.path is not None
-        # No function called this: the interpreter frees what a function had that was left by `sys.exit`.
+        # Without a caller, the interpreter is freeing the variables of a function that `sys.exit` ended.
         self._file.is_exiting = sys._getframe().f_back is None and not hasattr(sys, "ps1")
         self.close()
         if used and self._reports_unclosed:

@@ -6,7 +6,7 @@ What it does
 Why it matters
     torch and tensorboardX create a directory, named after the time, for each call of `add_hparams`. tbq counts it as
     part of the run above, unless the run has several with different hyperparameters. TensorBoard lists each as a run:
-    twenty or more of them bury the real ones.
+    twenty or more of them bury the real runs.
 
 What to do
     For tbq, nothing. For TensorBoard, call `add_hparams` once per run with `run_name="."`; for a log with a single

@@ -26,7 +26,7 @@ def check(survey: Survey) -> Findings:
     values, steps = survey.scalars["value"], survey.scalars["step"]
     bad = ~np.isfinite(values)
     affected = list(grouped(survey, bad.nonzero()[0]))
-    first: dict[str, int] = {}  # each run's first such step, over all of its curves
+    first: dict[str, int] = {}  # each run's first step with such a value, over all of its curves
     runs = [survey.run_above.get(run, run) for run in (survey.run_of(series) for series, _ in affected)]
     for run, (series, rows) in zip(runs, affected, strict=True):
         if survey.series["count"][series] > 1:

@@ -47,7 +47,7 @@ def format_of(path: str) -> str:
 def parameters(model: Any, max_unpacked: Size | None = None) -> Iterator[list[Parameter]]:
     """The parameters of a path, a Keras model, a torch module or a dict of arrays, open within the block.
 
-    An error of the block that has no path gets that of the model.
+    Adds the path of the model to an error in the block that has no path.
     """
     if not isinstance(model, str | os.PathLike):
         yield _of_model(model)

@@ -23,7 +23,7 @@ def configurations(log: LiveLog, params: Params) -> Answer:
     """The groups of these runs from the best to the worst by a metric, as `log.summary(by=…)` has them."""
     by = params.text("by")
     tag, stat, way, runs = _asked(log, params)
-    states = log.states_now() if stat in ("best", "min", "max") else None  # others are no best values
+    states = log.states_now() if stat in ("best", "min", "max") else None  # others are not best values
     board = Ranking.of(tag, way, values(log, tag, stat, runs), grouping(log, runs, by), states)
     rows = [
         {"name": row.name, "left_out": row.left_out, **numbers}

@@ -74,7 +74,7 @@ def grouped(log: LiveLog, runs: Sequence[str], by: str, *, dark: bool = False) -
 def grouping(log: LiveLog, runs: Sequence[str], by: str) -> Grouping:
     """The groups by hyperparameters (`hparam.lr,hparam.batch_size`), or by a pattern of the name.
 
-    They are those of all runs, as far as these runs belong to them: groups may be valid although none of these has one.
+    Returns only the groups of `runs`, but all runs define them: `by` may be valid although none of `runs` has a group.
     """
     names, every = hparam_names(by), log.shown()
     if names is None:

@@ -31,7 +31,7 @@ def usual(columns: Columns, log: bool, better: Better | None) -> dict[str, list[
 
 
 def far_outside(columns: Columns, limits: dict[str, list[float]]) -> list[bool]:
-    """Whether each curve ends farther from the range than the range is high: its run diverged."""
+    """Whether each curve ends outside the range, by more than the range's height: its run diverged."""
     if not columns.last.size or not limits:
         return [False] * len(columns.last)
     low, high = limits.get("linear") or limits["log"]

@@ -110,7 +110,7 @@ def is_exact(number: int) -> bool:
 
 
 def beginning(text: str, most: int) -> str:
-    """A text of at most `most` characters, or the beginning of a longer one, with its length.
+    """The text, or if it has more than `most` characters, its beginning and its length.
 
     >>> beginning("loss", 4), beginning("losses", 4)
     ('loss', 'loss … (6 characters)')

@@ -107,7 +107,7 @@ class Embedded:
             self.ask("curves", key={**key, **group}, tag=tag, width=WIDTH, x=x, smooth=smooth, **group)
 
     def metrics(self, tags: Sequence[str], by: str | None) -> None:
-        """Embed the numbers of the runs table, its CSV file, and how sure the order of its groups is."""
+        """Embed the numbers of the runs table, its CSV file, and the verdict on its best two groups."""
         columns = [[tag, stat] for tag in tags for stat in _SHOWN]
         self.ask("metrics", key={}, columns=json.dumps(columns))
         lasts = [column for column in columns if column[1] == "last"]
@@ -115,7 +115,7 @@ class Embedded:
         for tag, stat in columns if by else ():
             asked = {"tag": tag, "stat": stat, "runs": "*", "by": by or ""}
             answer = configurations(self._log, Params(list(asked.items()), tuple(asked)))
-            # The table has the groups' numbers.
+            # The page computes the groups' numbers from the table.
             self.json("configurations", {**json.loads(answer.body), "groups": []}, **asked)
 
     def health(self) -> None:

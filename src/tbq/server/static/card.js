@@ -184,7 +184,7 @@ function TagsMenu({ tag }) {
   const now = tagsOn(tag);
   const { test } = matcher(typed.value);
   const names = scalarTags.value.map((each) => each.tag).filter((each) => each !== tag && test(each));
-  // Chosen tags first, then those that people compare with this one.
+  // Chosen tags come first, then tags that people often compare with this one.
   const first = [...now.slice(1), ...partners(tag, scalarTags.value)].filter((each) => names.includes(each));
   const item = (/** @type {string} */ each) => html`<${Item}
     key=${each} checked=${now.includes(each)} onClick=${() => join(tag, each)}

@@ -5,10 +5,10 @@ const STATISTICS = ["min", "max", "best", "first"];
 const MOST = 8;
 const PLAIN = /^[A-Za-z_]\w*$/;
 
-/** A name as SQL reads it. @param {string} name */
+/** A name in quotes, as SQL needs it. @param {string} name */
 export const quoted = (name) => `"${name.replaceAll('"', '""')}"`;
 
-/** The columns of a condition, as they are written. @param {string[]} hparams @param {string[]} tags
+/** The columns that a condition can use, and how it writes them. @param {string[]} hparams @param {string[]} tags
  * @returns {{ name: string, text: string }[]} */
 export const columnsOf = (hparams, tags) => [
   ...tags.map((name) => ({ name, text: quoted(name) })),
@@ -19,7 +19,7 @@ export const columnsOf = (hparams, tags) => [
   ...FACTS.map((name) => ({ name, text: name })),
 ];
 
-/** The name before the caret: where it begins, and its letters. Null in a text in single quotes, in a pattern, and
+/** The name before the caret: where it begins, and what was typed of it. Null inside single quotes and in a pattern,
  * where no name can be. @param {string} before the text up to the caret */
 function nameAt(before) {
   if (/^\s*(re:|\/)/.test(before) || (before.match(/'/g) ?? []).length % 2) return null;
@@ -28,7 +28,7 @@ function nameAt(before) {
   return { from, typed: before.slice(open >= 0 ? open + 1 : from).toLowerCase() };
 }
 
-/** What can replace the name before the caret; none if nothing was typed, unless `all`.
+/** The names that complete the one before the caret; if nothing was typed, none, or with `all` every name.
  * @param {string} text @param {number} caret @param {{ name: string, text: string }[]} columns @param {boolean} all
  * @returns {{ from: number, list: string[] }} */
 export function completions(text, caret, columns, all = false) {
@@ -40,7 +40,7 @@ export function completions(text, caret, columns, all = false) {
   for (const { name, text: written } of columns) {
     const small = name.toLowerCase();
     const place = small.indexOf(typed);
-    // Names that begin so come first, then those with a word that begins so.
+    // Names that begin with the typed text come first, then names with a word that begins with it.
     if (place >= 0) found.push([place === 0 ? 0 : /[/_.: -]/.test(small[place - 1]) ? 1 : 2, written]);
     else if (written.startsWith('"') && typed.startsWith(`${small}.`))
       for (const each of STATISTICS)

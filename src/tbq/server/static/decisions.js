@@ -24,7 +24,7 @@ function question(metric) {
   return of && { ...of, runs: shown.value.length === runs.value.length ? "*" : ranges(shown.value) };
 }
 
-/** Whether the best two groups of the table differ beyond chance, by its order or its first metric. */
+/** Says whether the best two groups differ beyond chance, by the metric that sorts the table, or its first metric. */
 export function Verdict() {
   const metric = [sort.value.replace(/^-/, ""), ...shownColumns.value].find(metricOf);
   const asked = question(metric);

@@ -28,7 +28,7 @@ export function FilterField() {
   const accept = (/** @type {string} */ name) => {
     const node = /** @type {HTMLInputElement} */ (input.current);
     const { from } = options.value;
-    // The quote that closes a name may be there already.
+    // The closing quote of the name may already follow the caret.
     const rest = node.value.slice(node.selectionStart ?? 0).replace(name.endsWith('"') ? /^"/ : /^$/, "");
     node.value = `${node.value.slice(0, from)}${name}${rest}`;
     node.setSelectionRange(from + name.length, from + name.length);

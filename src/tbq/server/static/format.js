@@ -19,11 +19,11 @@ export function number(value, digits = 4, trim = true) {
   return trim ? trimmed(text) : text;
 }
 
-/** A value far outside of a chart, in few characters. @param {number} value */
+/** A value far outside a chart, in few characters. @param {number} value */
 export const far = (value) =>
   Math.abs(value) < 1e5 || !Number.isFinite(value) ? number(value, 3) : value.toExponential(1).replace("e+", "e");
 
-/** How far a value is from another, with its sign; empty if that is not a number.
+/** The difference between two values, with its sign; empty if it is not finite.
  * @param {number} value @param {number} from */
 export function delta(value, from) {
   const by = value - from;

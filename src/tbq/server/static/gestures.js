@@ -68,7 +68,7 @@ export function move(c, event) {
   const { px, py } = place(c, event);
   if (px < l.left - 4 || px > l.right + 8) return leave(c);
   const x = toValue(l.xs, clip(px, l.left, l.right));
-  hover.value = { x: c.row ? NaN : x, tag: c.tag, px, py }; // the other charts have no such place
+  hover.value = { x: c.row ? NaN : x, tag: c.tag, px, py }; // a place in a row means nothing on other charts
   const near = readings({ ...c.curves, series: c.series() }, l, x, py).find((each) => each.nearest);
   const close = near && Math.abs(near.y - py) < 40;
   hot.value = close ? near.series.id : null;

@@ -15,7 +15,7 @@ const KEYS = [
   ["space", "show or hide the run"],
   ["s", "show only the run"],
   ["p", "pin the run"],
-  ["b", "compare the others with the run"],
+  ["b", "compare the other runs with this run"],
   ["w", "show the table at full width"],
   [`1 … ${TABS.length}`, TABS.map(([, label]) => label).join(", ")],
   ["d", "dark or light"],

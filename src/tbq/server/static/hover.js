@@ -73,17 +73,17 @@ export async function exact(question, signal) {
 const GAP = 12; // between the crosshair and the tooltip
 const OVER = 30; // pixels right of the axes, up to the next card
 
-/** How wide a tooltip may be, so that it fits right or left of the crosshair.
- * @param {{ left: number, right: number }} area inside of the axes @param {number} px of the crosshair */
+/** The largest width at which a tooltip fits right or left of the crosshair.
+ * @param {{ left: number, right: number }} area inside the axes @param {number} px of the crosshair */
 export const roomAt = ({ left, right }, px) => Math.max(right + OVER - px, px - left) - GAP;
 
-/** How many curves a tooltip names, so that it is no higher than its chart. @param {number} high of the chart */
+/** The most curves that a tooltip can name without being higher than its chart. @param {number} high of the chart */
 export const mostIn = (high) => Math.max(1, Math.min(MOST, Math.floor((high - 62) / 18)));
 
 /**
  * Where a tooltip of w × h pixels goes, on the screen: right of the crosshair, else left of it. If both sides
  * are too narrow for it, above or below the curve. It covers no axis.
- * @param {{ left: number, top: number, right: number, bottom: number }} area inside of the axes, on the screen
+ * @param {{ left: number, top: number, right: number, bottom: number }} area inside the axes, on the screen
  * @param {number} w @param {number} h @param {number} px @param {number} py of the nearest curve, on the screen
  * @returns {{ x: number, y: number }}
  */

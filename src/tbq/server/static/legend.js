@@ -20,7 +20,7 @@ function valueAt(series, x) {
   return k < 0 ? NaN : series.last[k];
 }
 
-/** A piece of a curve, as it is drawn. @param {{ colour?: string, dash: number[] }} props */
+/** A sample of a curve, in its colour and dashes. @param {{ colour?: string, dash: number[] }} props */
 export function Sample({ colour: tint = "currentColor", dash }) {
   const wide = dash.length ? 22 : 10;
   return html`<svg class="sample" width=${wide} height="4" aria-hidden="true">
@@ -30,7 +30,7 @@ export function Sample({ colour: tint = "currentColor", dash }) {
   </svg>`;
 }
 
-/** Which dash is which tag, if a chart has several. @param {{ tag: string }} props */
+/** Says which dashes stand for which tag, if a chart has several tags. @param {{ tag: string }} props */
 function Tags({ tag }) {
   const tags = tagsOn(tag);
   if (tags.length < 2) return null;
@@ -42,7 +42,7 @@ function Tags({ tag }) {
   );
 }
 
-/** What a dotted vertical line means, if there is one. @param {{ series: Series[] }} props */
+/** Explains dotted vertical lines, if the chart has any. @param {{ series: Series[] }} props */
 function Resumed({ series }) {
   const n = new Set(series.filter((each) => each.takeovers.length).map((each) => each.id)).size;
   if (!n) return null;
@@ -54,7 +54,7 @@ function Resumed({ series }) {
   </li>`;
 }
 
-/** How many runs a mean has, and how many of them ruin it. @param {Series} series */
+/** How many runs a mean is over, and how many of them are not finite or diverged. @param {Series} series */
 const membersOf = ({ runs, notFinite, diverged }) =>
   [`n=${runs}`, notFinite && `${notFinite} not finite`, diverged && `${diverged} diverged`].filter(Boolean).join(", ");
 

@@ -77,7 +77,7 @@ export function Pane({ children }) {
           baseRun.value &&
           html`<button
             type="button" class="chip" id="baseline" onClick=${() => (baseline.value = "")}
-            title=${`Differences to ${baseline.value}; click to end the comparison`}
+            title=${`Differences from ${baseline.value}; click to end the comparison`}
           >
             <${Icon} name="flag" /> ${runLabels.value.get(baseline.value)} ✕
           </button>`
@@ -86,7 +86,7 @@ export function Pane({ children }) {
           differing.value &&
           html`<button
             type="button" class="chip" onClick=${() => (differing.value = false)}
-            title="What is equal in all shown runs is hidden; click to show it"
+            title="Columns that are equal in all shown runs are hidden; click to show them"
           >
             ${counted(shownColumns.value.length - tableColumns.value.length, "equal column")} hidden ✕
           </button>`

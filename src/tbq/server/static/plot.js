@@ -222,7 +222,7 @@ export class Chart {
     return tags.length > 1 ? `${name} · ${whole ? series.tag : tagLabels(tags).get(series.tag)}` : name;
   }
 
-  /** The curves that the others are compared with: one for each tag. */
+  /** The baseline's curves, by tag. */
   bases() {
     return new Map(
       this.series()
@@ -231,7 +231,7 @@ export class Chart {
     );
   }
 
-  /** The place of the mouse on the chart's own x axis. @param {{ x: number, px: number }} at */
+  /** The x of the mouse on this chart, which may be a row of dots. @param {{ x: number, px: number }} at */
   xAt({ x, px }) {
     return this.row && this.layout ? toValue(this.layout.xs, px) : x;
   }

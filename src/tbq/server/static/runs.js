@@ -363,13 +363,13 @@ export const listed = computed(() => {
   list = sorted(list, sort.value);
   const pinned = pinnedRuns.value;
   const base = baseRun.value;
-  // The baseline stays, whatever the filter selects.
+  // The baseline stays, even if the filter excludes it.
   const rank = (/** @type {Run} */ run) => (run === base ? 0 : pinned.has(run.name) ? 1 : 2);
   if (base && !list.includes(base)) list = [base, ...list];
   return base || pinned.size ? [0, 1, 2].flatMap((each) => list.filter((run) => rank(run) === each)) : list;
 });
 
-// The baseline: one run that the others are compared with, or its group if groups are drawn.
+// The baseline: the run that the other runs are compared with, or its group if groups are drawn.
 
 export const baseRun = computed(() => runs.value.find((run) => run.name === baseline.value));
 /** @param {import("./types.js").Series} series */
@@ -390,7 +390,7 @@ export const shown = computed(() => {
 });
 export const shownSet = computed(() => new Set(shown.value));
 
-/** The columns of the table: all that are chosen, or those whose values differ between the shown runs. */
+/** The columns of the table: the chosen ones, or only those in which the shown runs differ. */
 export const tableColumns = computed(() => {
   const list = differing.value ? shown.value.flatMap((id) => byId.value.get(id) ?? []) : [];
   if (list.length < 2) return shownColumns.value;

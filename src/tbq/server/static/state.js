@@ -29,10 +29,10 @@ export const hidden = signal(new Set()); // names of runs
 export const pinnedRuns = signal(new Set());
 /** @type {import("./types.js").Signal<string>} */
 export const solo = signal(""); // the name of the only run shown
-export const baseline = signal(""); // the name of the run that the others are compared with
+export const baseline = signal(""); // the name of the run that the other runs are compared with
 export const differing = signal(false); // leave out what is equal in all shown runs
 /** @type {import("./types.js").Signal<string[][]>} */
-export const joined = signal([]); // the tags of charts of several tags; the first is the card's own
+export const joined = signal([]); // for each chart with several tags, its tags; the first is the card's own
 /** @type {import("./types.js").Signal<string[]>} */
 export const pins = signal([]); // tags
 /** @type {import("./types.js").Signal<Set<string>>} */
@@ -143,7 +143,7 @@ function names(key, signal) {
   };
 }
 
-/** The tags of a chart; none if the text is not a list of several. @param {string} text @returns {string[][]} */
+/** The tags of a chart; empty unless the text is a list of several tags. @param {string} text @returns {string[][]} */
 function tagsIn(text) {
   try {
     const tags = JSON.parse(text);

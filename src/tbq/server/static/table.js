@@ -90,14 +90,14 @@ function meanOf(list, key) {
   return values.length ? { mean: values.reduce((a, b) => a + b, 0) / values.length, n: values.length } : null;
 }
 
-/** The value of a column that all of the runs have. @param {Run[]} list @param {string} key */
+/** The value of a column, if all of the runs have the same. @param {Run[]} list @param {string} key */
 function common([first, ...rest], key) {
   const value = cellOf(first, key);
   return rest.every((run) => Object.is(cellOf(run, key), value)) ? value : undefined;
 }
 
-const FAR = 20; // distances of the quartiles
-/** The limits of the values of a column; what is outside is so far from the quartiles that the run diverged. */
+const FAR = 20; // times the distance between the quartiles
+/** The limits of each column: a run with a value outside, far from the quartiles, diverged. */
 const limits = computed(
   () =>
     new Map(
@@ -107,7 +107,7 @@ const limits = computed(
       }),
     ),
 );
-/** A value far from those of the other runs. @param {Run} run @param {string} key */
+/** Whether the run's value is far from those of the other runs. @param {Run} run @param {string} key */
 function isFar(run, key) {
   const [low, high] = limits.value.get(key) ?? [-Infinity, Infinity];
   const value = cellOf(run, key);
@@ -183,7 +183,7 @@ const BOLD = 8.3;
 const GROUP_ASIDE = 96; // also the fold and the number of runs
 const DEEP = 2.2; // letters by which a run is indented below its group
 const NARROWEST = 96;
-const FLAGS = 20; // pixels of the mark of a baseline or a pinned run
+const FLAGS = 20; // pixels for the mark of a baseline or a pinned run
 const aside = computed(() => ASIDE + (baseRun.value || pinnedRuns.value.size ? FLAGS : 0));
 const longest = computed(() => {
   const letters = listed.value.reduce(
@@ -415,7 +415,7 @@ function TableRow({ row, index, places, nameWidth, total }) {
         </button>
         <button
           type="button" tabindex="-1" class="icon-button small" aria-label=${`Compare with ${run.name}`}
-          title="Compare the others with this (b)" aria-pressed=${baseline.value === run.name}
+          title="Compare the other runs with this one (b)" aria-pressed=${baseline.value === run.name}
           onClick=${() => compareTo(run)}
         >
           <${Icon} name="flag" />
@@ -453,7 +453,7 @@ function Cell({ run, at, tint }) {
   </div>`;
 }
 
-/** The difference to the baseline; an empty one keeps values below each other.
+/** The difference from the baseline; if empty, it still keeps the values aligned.
  * @param {{ value: any, other: any }} props */
 const Delta = ({ value, other }) =>
   html`<span class="delta">${typeof other === "number" ? delta(value, other) : ""}</span>`;

@@ -1,11 +1,11 @@
-// Several tags on one chart, such as a loss in training and in validation: dashes tell them apart.
+// Puts several tags on one chart, such as a loss in training and in validation; dashes tell them apart.
 
 import { labels } from "./labels.js";
 import { scalarTags } from "./runs.js";
 import { joined } from "./state.js";
 import { computed } from "./ui.js";
 
-/** The dashes of the tags of a chart, in their order; more could not be told apart. @type {number[][]} */
+/** The dashes of a chart's tags, in order; more could not be told apart. @type {number[][]} */
 export const DASHES = [[], [6, 4], [2, 3], [10, 3, 2, 3]];
 
 // A link may come from another log: tags that this one lacks are left out, once its tags are known.
@@ -30,10 +30,10 @@ export function join(tag, other) {
   joined.value = [...joined.value.filter(([own]) => own !== tag), ...(next.length > 1 ? [next] : [])];
 }
 
-/** The parts in which tags differ, as labels. @param {string[]} tags */
+/** Labels with the parts in which tags differ. @param {string[]} tags */
 export const tagLabels = (tags) => new Map(labels(tags, 24).map((label, i) => [tags[i], label]));
 
-/** The same quantity in training and in evaluation: tags that differ in one word, and in their split.
+/** The tags of the same quantity in the other split (training or evaluation): they differ in one word.
  * @param {string} tag @param {import("./types.js").Tag[]} all @returns {string[]} */
 export function partners(tag, all) {
   const words = (/** @type {string} */ name) => name.split(/[/_.: -]/);

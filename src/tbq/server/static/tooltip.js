@@ -12,7 +12,7 @@ import { Sample } from "./legend.js";
 import { labels } from "./labels.js";
 import { count, delta, duration, far, numberTo, time } from "./format.js";
 
-const TIGHT = 360; // pixels beside the crosshair; a tooltip in fewer has only the values
+const TIGHT = 360; // pixels beside the crosshair; with fewer, a tooltip has only the values
 
 /** @typedef {import("./hover.js").Point} Point */
 /** @typedef {import("./hover.js").Reading} Reading */
@@ -42,7 +42,7 @@ function drawn(each, point) {
 }
 
 const pen = document.createElement("canvas").getContext("2d");
-const FEWEST = 6; // letters of a name
+const FEWEST = 6; // letters that a name keeps at least
 
 /** The width of the widest text in a tooltip. @param {string[]} texts @param {number} weight */
 function widest(texts, weight = 600) {
@@ -51,7 +51,7 @@ function widest(texts, weight = 600) {
   return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
 }
 
-/** Names in so many pixels: in full, or so short that they can still be told apart. @param {string[]} names
+/** Names that fit into `room` pixels: in full, or shortened so that they still differ. @param {string[]} names
  * @param {number} room */
 function named(names, room) {
   const letters = Math.max(...names.map((name) => name.length));
@@ -61,7 +61,7 @@ function named(names, room) {
 
 /** @param {{ chart: any, tag: string, big: boolean }} props */
 export function Tooltip({ chart, tag, big }) {
-  const under = !big && full.value !== ""; // below the chart that fills the screen
+  const under = !big && full.value !== ""; // hidden by the chart that fills the screen
   const at = under
     ? null
     : hover.value?.tag === tag
@@ -183,9 +183,9 @@ export function Tooltip({ chart, tag, big }) {
       : span(each, each.series.lower, each.series.upper),
     step: point && steps.size > 1 ? count(point.step) : "",
   }));
-  // Names come first: the difference is shown if there is room for it beside names in full or without what they share.
+  // Names come first: the difference is shown only if it fits beside the names, in full or without their shared parts.
   const columns = /** @type {("value" | "more" | "step")[]} */ (tight ? ["value"] : ["value", "more", "step"]);
-  // pixels of the margins and the sample
+  // Pixels for the margins and the sample.
   const aside = rows.some(({ each }) => chart.dash(each.series).length) ? 50 : 38;
   const used = columns.reduce((sum, column) => sum + 12 + widest(texts.map((each) => each[column])), aside);
   const wide =

@@ -118,7 +118,7 @@ export function inside(context, l) {
   context.lineJoin = "round";
 }
 
-/** The curves that others are compared with, above all others. @param {CanvasRenderingContext2D} context
+/** Draws the baseline's curves above all other curves. @param {CanvasRenderingContext2D} context
  * @param {Picture} p @param {Layout} l */
 function fronts(context, p, l) {
   const toX = toPixels(l.xs);

@@ -1,28 +1,29 @@
 // Draws many curves into an image, pixel column by pixel column: a thousand take milliseconds, where canvas strokes
-// take seconds. A stretch of a column is noted where it begins and where it ends; sums along the column then say for
-// each pixel how many curves cover it, and their mean colour. So no curve hides another: where many overlap, the
-// picture shows how many.
+// take seconds. Each curve covers a stretch of a column, and only the ends of the stretch are stored. Sums along the
+// column then give the number of curves that cover each pixel, and their mean colour. So no curve hides another: where
+// many overlap, the picture shows how many.
 
 import { hasSlope, toPixels } from "./scale.js";
 
 /**
- * For each pixel, by column, the change from the pixel above: of the number of curves and the sum of their red, and
- * of the sums of their green and blue. Each pair is one number, because that takes half the time.
- * Stretches wait in `ends`, by column and curve, until BATCH curves have some: their sums are then added column by
- * column, because jumps through all sums would take most of the time.
+ * `sums` has two numbers for each pixel, column by column: the change from the pixel above. The first number holds the
+ * count of curves and the sum of their red; the second, the sums of their green and blue. Two sums share one number,
+ * because that takes half the time.
+ * Stretches wait in `ends`, by column and curve, until BATCH curves are there. They are then added column by column:
+ * adding each curve at once would jump through all sums, which takes most of the time.
  * @typedef {{ width: number, height: number, sums: Float64Array, unit: number, ends: Float32Array, waiting: number,
  * colours: Float64Array }} Raster
  */
 /** @typedef {[number, number, number]} Colour */
 
 const BATCH = 128;
-const PAIR = 2 ** 26; // of the first number of a pair
+const PAIR = 2 ** 26; // the factor of the first sum of a pair
 const DENSEST = 0.55; // how far the colour of the densest pixel goes towards the ink
 
-/** An empty image of columns for so many curves. @param {number} width @param {number} height @param {number} curves
+/** An empty raster for this many curves. @param {number} width @param {number} height @param {number} curves
  * @returns {Raster} */
 export function emptyRaster(width, height, curves) {
-  // What a covered pixel counts: parts of it are integers, which cancel exactly, and sums stay below PAIR.
+  // The count of a covered pixel. Parts of it are integers, which cancel exactly; sums stay below PAIR.
   const unit = curves > 16_000 ? 1 : 16;
   return {
     width,
@@ -77,7 +78,7 @@ export function intoImage(r, image, ground, ink) {
   }
 }
 
-/** A place among the waiting curves. @param {Raster} r @param {Colour} colour @param {number} alpha */
+/** Adds a waiting curve; returns its place. @param {Raster} r @param {Colour} colour @param {number} alpha */
 function placeOf(r, [red, green, blue], alpha) {
   if (r.waiting === BATCH) addWaiting(r);
   // What a covered pixel adds to its two sums, and how much of it one curve covers.
@@ -86,7 +87,8 @@ function placeOf(r, [red, green, blue], alpha) {
 }
 
 /**
- * Covers a stretch of a column, once for each place. @param {Raster} r @param {number} place @param {number} column
+ * Stores the stretch that a curve covers in a column.
+ * @param {Raster} r @param {number} place of the curve @param {number} column
  * @param {number} high @param {number} low from top to bottom, in pixels
  */
 function span(r, place, column, high, low) {
@@ -106,7 +108,7 @@ function addWaiting(r) {
 }
 
 /**
- * Adds a stretch of a column to the sums; its ends cover their pixels in part.
+ * Adds a stretch of a column to the sums; it covers the pixels at its ends partly.
  * @param {Raster} r @param {number} column @param {number} high @param {number} low
  * @param {number} one @param {number} two the pairs of the colour @param {number} whole
  */
@@ -135,7 +137,7 @@ function add({ height, sums }, column, high, low, one, two, whole) {
  * @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels
  * @param {import("./scale.js").Scale} scaleY @param {Colour} colour
  * @param {number} half half the line's width, in pixels @param {number[]} dash columns that are drawn and left out
- * @param {number} phase of the dashes: equal ones would be stripes
+ * @param {number} phase of the dashes: with equal phases, curves would form stripes
  */
 export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, half, dash, phase = 0) {
   // A linear scale is inlined here: calling a function per value takes a fifth of the time.
@@ -151,7 +153,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, ha
   };
   let beforeX = NaN;
   let beforeY = NaN;
-  // Several points may be in one column of pixels, which counts the curve once.
+  // If several points are in one column of pixels, the curve counts once there.
   let held = -1;
   let top = 0;
   let bottom = 0;
@@ -203,7 +205,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, ha
   put(held, top - half, bottom + half);
 }
 
-/** Whether a dashed line is interrupted there. @param {number[]} dash @param {number} at */
+/** Whether `at` is in a gap of a dashed line. @param {number[]} dash @param {number} at */
 function isGap(dash, at) {
   let part = 0;
   for (let end = dash[0]; at >= end && part < dash.length - 1; end += dash[++part]);

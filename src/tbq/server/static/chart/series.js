@@ -50,7 +50,7 @@ export function curvesOf({ header, columns, bytes }, logX = false) {
   return { low, high, width, series, bytes, points, usual: header.usual ?? {} };
 }
 
-/** The curves of several tags as those of one chart. @param {Curves[]} all @returns {Curves} */
+/** Joins the curves of several tags for one chart. @param {Curves[]} all @returns {Curves} */
 export function merged(all) {
   const some = all.filter((each) => each.series.length);
   if (some.length < 2) return some[0] ?? all[0];
@@ -76,7 +76,7 @@ export function merged(all) {
   };
 }
 
-/** Curves of one point each as dots side by side, from the lowest to the highest; x is a place in this order.
+/** Turns curves of one point each into dots side by side, from the lowest to the highest; x is the place in this order.
  * @param {Curves} curves @returns {Curves} */
 export function inRow(curves) {
   const dots = curves.series.map((each) => ({ each, k: nearest(each, each.x[0]) }));

@@ -119,7 +119,7 @@ function linePath({ x, first, last, min, max }, toX, toY) {
   return parts.length === 1 ? `${parts[0]}h0` : parts.join("");
 }
 
-/** A curve that is one dot. @param {import("../types.js").Series} series */
+/** Whether a curve is a single dot. @param {import("../types.js").Series} series */
 const single = ({ last }) => Array.from(last).filter((value) => !Number.isNaN(value)).length === 1;
 
 /**

@@ -1,4 +1,4 @@
-// Shared by the cards of all kinds of media: the step that they show, the label of their run, and how they are drawn.
+// What the cards of all media share: the step that they show, the label of their run, and buttons for how to draw them.
 
 import { html } from "../ui.js";
 import { colourOf, legendLabels } from "../runs.js";
