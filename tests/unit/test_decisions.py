@@ -166,7 +166,7 @@ def test_what_can_be_said(values: dict[str, float], says: str) -> None:
 def test_a_close_call_is_said(other: float, says: str) -> None:
     runs = {f"a{i}": 1 + i / 10 for i in range(3)} | {f"b{i}": other + i / 10 for i in range(3)}
     verdict = board(runs).verdict
-    assert verdict == says + ", new seeds of both would settle it" * ("near" in says)
+    assert verdict == says + ": new seeds of both would settle it" * ("near" in says)
 
 
 def test_runs_that_count_although_they_did_not_end_well() -> None:

@@ -154,7 +154,7 @@ class Ranking:
             )
         differ = "differ" if p < student.BEYOND_CHANCE else "do not differ"
         of_all = f", the best 2 of {len(known):,} configurations" if len(known) > 2 else ""
-        close = "; p is near 0.05, new seeds of both would settle it" if _CLOSE[0] < p < _CLOSE[1] else ""
+        close = "; p is near 0.05: new seeds of both would settle it" if _CLOSE[0] < p < _CLOSE[1] else ""
         return f"{a} and {b} {differ} beyond chance: p = {p:.2g} (Welch's t-test, {numbers}{of_all}){close}"
 
     def arrow(self) -> pa.Table:
