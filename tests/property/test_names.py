@@ -180,12 +180,12 @@ def check_layouts(log: tbq.LogDir, rows: Rows) -> None:
                 want = rows.get((run, tag, step))
                 assert got is want is None or (want is not None and same(got, want)), (run, tag, step)
     summary = log.summary(stats="last,count").to_arrow()
-    assert len(set(summary.column_names)) == summary.num_columns == 1 + 2 * len(tags)
+    assert len(set(summary.column_names)) == summary.num_columns == 2 + 2 * len(tags)
     assert summary["run"].to_pylist() == log.runs
     for tag in tags:
         one = log.summary(stats="last", tag=[tag], media=False).to_arrow()
-        name = one.column_names[1]
-        assert name == tag or tag in ("", "run") or "\0" in tag
+        name = one.column_names[2]
+        assert name == tag or tag in ("", "run", "state") or "\0" in tag
         for run, got in zip(one["run"].to_pylist(), one[name].to_pylist(), strict=True):
             values = [value for (r, t, _), value in rows.items() if (r, t) == (run, tag)]
             assert (got is None and not values) or same(got, values[-1])
