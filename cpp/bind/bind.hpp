@@ -5,6 +5,7 @@
 
 namespace tbq {
 
+void bind_arrow(nanobind::module_& m);
 void bind_compat(nanobind::module_& m);
 void bind_curve(nanobind::module_& m);
 void bind_decode(nanobind::module_& m);

@@ -1,6 +1,6 @@
-// Binds the text writer to Python. Arrow buffers are passed by address, as pyarrow reports it; the caller
-// keeps them alive.
+// Binds the text writer to Python. Its columns are Arrow arrays of any library, through the PyCapsule interface.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,19 +10,16 @@
 #include <vector>
 
 #include "bind/bind.hpp"
+#include "bind/capsules.hpp"
 #include "bind/gil.hpp"
 #include "bytes/number_text.hpp"
+#include "tables/text_column.hpp"
 #include "text/text_rows.hpp"
 
 namespace nb = nanobind;
 
 namespace tbq {
 namespace {
-
-template <class T>
-const T* at(uintptr_t address) {
-  return reinterpret_cast<const T*>(address);
-}
 
 void fill_style(TextStyle* style, bool json, const std::string& separator, bool spreadsheet,
                 std::vector<std::string> before, std::vector<std::string> ends,
@@ -47,7 +44,13 @@ class Writer : public TextRows {
  public:
   using TextRows::TextRows;
   std::atomic<bool> writing = false;
+  ColumnImporter importer;
 };
+
+std::optional<ImportedColumn> import_column(Writer& rows, nb::handle array, bool raw, bool narrow) {
+  const ArrayCapsules capsules(array);
+  return rows.importer.import(rows.style(), *capsules.schema(), capsules.array(), raw, narrow);
+}
 
 // Text that a memoryview keeps alive.
 struct TextBlock {
@@ -63,9 +66,14 @@ int text_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
 
 PyType_Slot text_block_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(text_buffer)}, {0, nullptr}};
 
-nb::tuple write_rows(Writer& rows, const std::vector<TextColumn>& columns, size_t begin, size_t end,
+nb::tuple write_rows(Writer& rows, const std::vector<ImportedColumn>& imported, size_t begin, size_t end,
                      size_t block) {
-  if (columns.size() != rows.style().before.size()) throw nb::value_error("columns: want one per header");
+  if (imported.size() != rows.style().before.size()) throw nb::value_error("columns: want one per header");
+  std::vector<TextColumn> columns;
+  for (const ImportedColumn& each : imported) {
+    if (end > static_cast<size_t>((*each.array)->length)) throw nb::value_error("end: past the end of a column");
+    columns.push_back(each.column);
+  }
   if (rows.writing.exchange(true)) throw std::runtime_error("another thread is writing with this TextRows");
   struct Done {
     Writer& rows;
@@ -90,32 +98,7 @@ std::string float_text(double value, bool narrow) {
 }  // namespace
 
 void bind_text(nb::module_& m) {
-  nb::enum_<Cell>(m, "Cell", "The type of a column of the text writer.")
-      .value("float64", Cell::float64)
-      .value("int64", Cell::int64)
-      .value("boolean", Cell::boolean)
-      .value("timestamp", Cell::timestamp)
-      .value("label", Cell::label)
-      .value("text", Cell::text)
-      .value("raw", Cell::raw)
-      .value("list_float64", Cell::list_float64)
-      .value("list_int64", Cell::list_int64);
-
-  nb::class_<Labels>(m, "Labels", "The strings of a dictionary, quoted once.").def("__len__", &Labels::count);
-
-  nb::class_<TextColumn>(m, "TextColumn", "An Arrow array by the addresses of its buffers.")
-      .def(
-          "__init__",
-          [](TextColumn* self, Cell cell, size_t first, uintptr_t valid, uintptr_t values, uintptr_t offsets,
-             bool large, bool narrow, const Labels* labels) {
-            if (cell == Cell::label && labels == nullptr)
-              throw nb::value_error("a label column needs its labels");
-            new (self) TextColumn{
-                cell, narrow, large, first, at<uint8_t>(valid), at<void>(values), at<void>(offsets), labels};
-          },
-          nb::arg("cell"), nb::arg("first"), nb::arg("valid"), nb::arg("values"), nb::arg("offsets") = 0,
-          nb::arg("large") = false, nb::arg("narrow") = false, nb::arg("labels").none() = nb::none(),
-          nb::keep_alive<1, 9>());
+  nb::class_<ImportedColumn>(m, "TextColumn", "An Arrow array that a TextRows can write.");
 
   nb::class_<TextBlock>(m, "TextBlock", nb::type_slots(text_block_slots), "Written text, as a buffer.");
 
@@ -136,14 +119,9 @@ void bind_text(nb::module_& m) {
       .def_prop_ro(
           "json", [](const Writer& self) { return self.style().quoting == Quoting::json; },
           "Whether rows are JSON objects.")
-      .def(
-          "labels",
-          [](const Writer& self, uintptr_t bytes, uintptr_t offsets, size_t first, size_t count, bool large) {
-            return large ? Labels(self.style(), at<char>(bytes), at<int64_t>(offsets) + first, count)
-                         : Labels(self.style(), at<char>(bytes), at<int32_t>(offsets) + first, count);
-          },
-          nb::arg("bytes"), nb::arg("offsets"), nb::arg("first"), nb::arg("count"), nb::arg("large"),
-          "The strings of a dictionary, ready for this style.")
+      .def("column", &import_column, nb::arg("array"), nb::arg("raw") = false, nb::arg("narrow") = false,
+           "An Arrow array as a column, or None if its type cannot be written. `raw`: print strings unchanged; "
+           "`narrow`: print floats that are exactly float32 as float32.")
       .def(
           "quoted",
           [](const Writer& self, const std::string& text) {

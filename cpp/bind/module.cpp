@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
         return tbq::release_memory();
       },
       "Return the memory that tbq keeps for the next decode (at most 128 MB); returns its size in bytes.");
+  tbq::bind_arrow(m);
   tbq::bind_compat(m);
   tbq::bind_curve(m);
   tbq::bind_decode(m);

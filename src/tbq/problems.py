@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tbq.text import counted, printable, shown_path
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from arro3.core import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,12 @@ def is_damage(problem: Problem) -> bool:
     return problem.severity in ("error", "warning")
 
 
-def to_arrow(problems: Iterable[Problem]) -> pa.Table:
+def table_of_problems(problems: Iterable[Problem]) -> Table:
     """The `problems` table."""
-    import pyarrow as pa
+    from tbq.arrow import made
+    from tbq.schema import columns_of
 
-    from tbq.schema import schema
-
-    columns = schema("problems")
-    rows = [{name: getattr(problem, name) for name in columns.names} for problem in problems]
-    for row in rows:
-        row["path"] = None if row["path"] is None else shown_path(row["path"])
-    return pa.Table.from_pylist(rows, schema=columns)
+    listed = list(problems)
+    columns = {name: [getattr(problem, name) for problem in listed] for name, _ in columns_of("problems")}
+    columns["path"] = [None if path is None else shown_path(path) for path in columns["path"]]
+    return made("problems", columns)

@@ -92,8 +92,6 @@ def schema(kind: str) -> pa.Schema:
     """
     import pyarrow as pa
 
-    if not isinstance(kind, str) or kind not in _COLUMNS:
-        raise UsageError(f"no table is called {kind!r}", hint=f"tables: {', '.join(KINDS)}")
     types = {
         "label": pa.dictionary(pa.int32(), pa.string()),
         "string": pa.string(),
@@ -105,8 +103,24 @@ def schema(kind: str) -> pa.Schema:
         "strings": pa.list_(pa.string()),
         "float64s": pa.list_(pa.float64()),
     }
-    return pa.schema([(name, types[kind]) for name, kind in _columns(kind)])
+    return pa.schema([(name, types[kind]) for name, kind in columns_of(kind)])
 
 
-def _columns(kind: str) -> list[tuple[str, str]]:
+def columns_of(kind: str) -> list[tuple[str, str]]:
+    """The columns of a kind of table, with the names of their types; raises if there is no such table.
+
+    >>> columns_of("scalars")[0]
+    ('run', 'label')
+    """
+    if not isinstance(kind, str) or kind not in _COLUMNS:
+        raise UsageError(f"no table is called {kind!r}", hint=f"tables: {', '.join(KINDS)}")
     return [(name, type_) for name, _, type_ in (column.partition(":") for column in _COLUMNS[kind].split())]
+
+
+def bytes_in(kind: str) -> list[str]:
+    """The columns of bytes of a kind of table.
+
+    >>> bytes_in("images")
+    ['data']
+    """
+    return [name for name, type_ in columns_of(kind) if type_ == "bytes"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,6 @@ from tbq.errors import UsageError
 from tbq.text import counted, escaped, page, paragraph, printable, without_secrets
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq.table.table import Table
 
 _TEXT_FORMATS = ("csv", "tsv", "json", "jsonl", "md", "html")
@@ -58,12 +56,12 @@ class Output:
         """Whether a person reads the table in a terminal."""
         return self.path is None and self.format is None and sys.stdout.isatty()
 
-    def check(self, schema: pa.Schema | None = None) -> None:
+    def check(self, binary: Sequence[str] = ()) -> None:
         """Raise before reading if the target is invalid or exists, or if its format cannot hold the columns."""
         from tbq.export import check
 
         fewer = self.columns is not None or self.drop_bytes or not self._chosen
-        check(self.path, format=self.format, force=self.force, schema=None if fewer else schema)
+        check(self.path, format=self.format, force=self.force, binary=() if fewer else binary)
 
     def emit(self, table: Table, readable: Callable[[Table], list[Table]] | None = None) -> None:
         """Write the table; `readable` returns what a terminal shows instead."""
@@ -89,10 +87,11 @@ class Output:
 
     def _drops_bytes(self, table: Table) -> bool:
         """Always drop bytes from the default CSV of a pipe; first warn about the columns that CSV cannot hold."""
+        from tbq.arrow import arrow_of
         from tbq.export.fit import that_fit
 
         if not self.drop_bytes and self.columns is None:
-            that_fit({table.kind: table.to_arrow()}, "csv")
+            that_fit({table.kind: arrow_of(table)}, "csv")
         return True
 
     @property
@@ -111,10 +110,11 @@ def draw_table(table: Table, digits: int | None = None) -> None:
     """Draw a table on the terminal, with this many digits of numbers."""
     from rich.console import Console
 
+    from tbq.arrow import arrow_of
     from tbq.table.draw import print_table
 
     words = Console(stderr=True, force_jupyter=False)
-    print_table(table.to_arrow(), table.kind, Console(force_jupyter=False), words, digits)
+    print_table(arrow_of(table), table.kind, Console(force_jupyter=False), words, digits)
 
 
 def has_colours() -> bool:

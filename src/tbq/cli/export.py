@@ -10,7 +10,7 @@ import click
 from tbq.cli import options as shared
 from tbq.errors import UsageError
 from tbq.schema import KINDS as _TABLES
-from tbq.schema import schema
+from tbq.schema import bytes_in
 from tbq.select import steps as step_range
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def command(
             "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
         )
     if kind != "all":  # before the log is opened
-        out.check(schema(kind) if layout == "long" and not elements else None)
+        out.check(bytes_in(kind) if layout == "long" and not elements else ())
     log = shared.opened(logdir, reading)
     with progress_bar() as progress:
         options = {**selection, **reading, "progress": progress}

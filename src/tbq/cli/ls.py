@@ -45,7 +45,7 @@ def command(
         ),
     )
     if out.draws:
-        states = table.to_arrow()["state"].to_pylist()
+        states = [row["state"] for row in table.to_dicts()]
         counts = [f"{GLYPHS[state]} {states.count(state):,} {state}" for state in STATES if state in states]
         if len(counts) > 1:
             tell(", ".join(counts))
@@ -56,9 +56,9 @@ def command(
 
 def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Table]:
     """Sizes, durations and ages with their units."""
-    import pyarrow as pa
     from rich.filesize import decimal
 
+    from tbq.arrow import of_rows
     from tbq.states import GLYPHS
     from tbq.table.table import Table
 
@@ -75,9 +75,9 @@ def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Tab
             "age": duration(_between(row["last_wall_time"], now)),
             "health": row["health"],
         }
-        for row in table.to_arrow().to_pylist()
+        for row in table.to_dicts()
     ]
-    return [Table(pa.Table.from_pylist(rows), "runs")]
+    return [Table(of_rows(rows), "runs")]
 
 
 def _between(begin: float | None, end: float | None) -> float | None:

@@ -41,9 +41,7 @@ def command(
 
 def _readable(table: Table) -> list[Table]:
     """The columns that hold information, the most important first."""
-    from tbq.table.table import Table
-
-    arrow = table.to_arrow()
-    telling = [name for name in arrow.column_names if set(arrow[name].unique().to_pylist()) - {None, ""}]
+    rows = table.to_dicts()
+    telling = [name for name in table.columns if any(row[name] not in (None, "") for row in rows)]
     first = [name for name in _FIRST if name in telling]
-    return [Table(arrow.select([*first, *(name for name in telling if name not in first)]), table.kind)]
+    return [table.select([*first, *(name for name in telling if name not in first)])]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tbq import arrow
 from tbq.decode import decode
 from tbq.decode.options import DecodeOptions, OnError, Restarts
 from tbq.decode.problems import Told, of_unpacking, problems_of, tell, unreadable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tbq._core import Result
+    from tbq.arrow import Arrow
     from tbq.errors import SourceError
     from tbq.problems import Problem
     from tbq.progress import Progress
@@ -77,11 +79,11 @@ class Reader:
         """The tags of all runs, for an error; empty if that would fetch objects."""
         stored = self.stored_overview("tags")
         if stored is not None:
-            return list(stored["tag"].unique().to_pylist())
+            return names_of(stored)
         if self.found.remote is not None:
             return []
         result, _ = self.read_quietly(self.runs, [], DecodeOptions())
-        return list(table_of(result.series(self.names))["tag"].unique().to_pylist())
+        return names_of(arrow.table_of(result.series(self.names)))
 
     def settled(self, tags: Selection, runs: Sequence[Run]) -> Selection:
         """The selection for reading these runs in parts: `loss[0]` matches `loss0` only if no run has a tag `loss[0]`.
@@ -91,8 +93,7 @@ class Reader:
         if not tags.names_of_patterns:
             return tags
         result, _ = self.read_quietly(runs, [], DecodeOptions(tag=tags))
-        series = table_of(result.series([run.name for run in runs]))
-        return tags.settled(series["tag"].unique().to_pylist())
+        return tags.settled(names_of(arrow.table_of(result.series([run.name for run in runs]))))
 
     def with_options(self, reading: Mapping[str, Any]) -> Reader:
         """This reader; with `restarts="split"`, a reader whose runs are the sessions."""
@@ -219,9 +220,9 @@ class Reader:
         self.problems.update(dict.fromkeys(listed))
         tell(listed, on_error, self.told)
 
-    def scalars(self, result: Result, runs: Sequence[Run]) -> pa.Table:
+    def scalars(self, result: Result, runs: Sequence[Run]) -> Arrow:
         """The scalars of these runs, from a result."""
-        return table_of(result.scalars([run.name for run in runs]))
+        return arrow.table_of(result.scalars([run.name for run in runs]))
 
     def keys(self, result: Result, name: str, runs: Sequence[str]) -> pa.Table:
         """The places of a table's values, without reading them: `run, tag, step, wall_time, bytes`."""
@@ -275,12 +276,11 @@ class Reader:
             raise
 
 
+def names_of(table: Arrow) -> list[str]:
+    """The tags in a table."""
+    return list(dict.fromkeys(arrow.values_of(table["tag"])))
+
+
 def table_of(stream: object) -> pa.Table:
-    """The Arrow table of a stream from the core.
-
-    Uses no RecordBatchReader: if Python ends while a daemon thread releases one, pyarrow aborts the process.
-    """
-    import pyarrow as pa
-
-    rows = pa.chunked_array(stream)
-    return pa.Table.from_struct_array(rows) if rows.num_chunks else pa.schema(list(rows.type)).empty_table()
+    """A stream from the core as pyarrow's table, for computing with it."""
+    return arrow.to_pyarrow(stream)

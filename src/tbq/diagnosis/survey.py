@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tbq import decode as _decode
 from tbq.decode.sub_runs import SubRunFolder
 from tbq.errors import SourceError, UsageError
-from tbq.kinds.run_states import RunFacts, facts_of
+from tbq.kinds.run_states import RunFacts, facts_of, totals_of
 from tbq.source import Found, Run, discover
 from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
 from tbq.source.files import HELD_BYTES, groups
@@ -180,7 +180,8 @@ class Survey:
     @cached_property
     def facts(self) -> dict[str, RunFacts]:
         """The facts that the state of a run depends on, for each directory."""
-        return facts_of([run.name for run in self.runs], self.result, self.series_table)
+        totals = totals_of(self.series_table, len(self.runs))
+        return facts_of([run.name for run in self.runs], self.result, totals)
 
     @cached_property
     def reports(self) -> list[FileReport]:

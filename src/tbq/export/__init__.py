@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from tbq.arguments import StrPath, bad
 from tbq.arguments import path as _path
+from tbq.arrow import Arrow, arrow_of, to_pyarrow
 from tbq.columns.times import Time
 from tbq.errors import UsageError
 from tbq.export.fit import chosen, refuse_bytes, that_fit
@@ -52,25 +53,25 @@ __all__ = [
 @dataclass(frozen=True)
 class _Format:
     module: str
-    compressible: bool = False  # text that can be written as .gz and .zst
+    text: bool = False  # needs no pyarrow, and can be compressed as .gz and .zst
     many: bool = False  # holds several tables
     needs_path: bool = False  # written by a library that opens the file itself
 
 
 #: Format -> how to write it. The names are also the extensions.
 FORMATS: dict[str, _Format] = {
-    "csv": _Format("csv", compressible=True),
-    "tsv": _Format("csv", compressible=True),
+    "csv": _Format("csv", text=True),
+    "tsv": _Format("csv", text=True),
     "parquet": _Format("parquet"),
     "arrow": _Format("arrow"),
     "feather": _Format("arrow"),
-    "json": _Format("json", compressible=True),
-    "jsonl": _Format("json", compressible=True),
+    "json": _Format("json", text=True),
+    "jsonl": _Format("json", text=True),
     "xlsx": _Format("xlsx", many=True),
     "sqlite": _Format("sqlite", many=True, needs_path=True),
     "duckdb": _Format("duckdb", many=True, needs_path=True),
-    "md": _Format("markdown", compressible=True),
-    "html": _Format("html", compressible=True),
+    "md": _Format("markdown", text=True),
+    "html": _Format("html", text=True),
     "npz": _Format("npz"),
 }
 _ALIASES = {
@@ -127,7 +128,7 @@ def write(
     path = _path("path", path)
     with using(storage=storage):
         if "{run}" in path:
-            return _write_runs(_arrow(table), path, format, force, options)
+            return _write_runs(to_pyarrow(arrow_of(table)), path, format, force, options)
         return write_many({options.kind: table}, path, format=format, force=force, options=options)
 
 
@@ -152,10 +153,12 @@ def write_many(
     options = replace(options or ExportOptions(), format=name)
     arrows = {
         key: with_time(
-            fitting(_arrow(table), key, options), options.time, getattr(table, "began", options.began)
+            fitting(arrow_of(table), key, options), options.time, getattr(table, "began", options.began)
         )
         for key, table in tables.items()
     }
+    if not kind.text:
+        arrows = {key: to_pyarrow(table) for key, table in arrows.items()}
     module = importlib.import_module(f"tbq.export.{kind.module}")
     if kind.needs_path:
         with output_path(path, force) as beside:
@@ -199,9 +202,12 @@ def _write_runs(
 
 
 def check(
-    path: StrPath | None, *, format: str | None = None, force: bool = False, schema: pa.Schema | None = None
+    path: StrPath | None, *, format: str | None = None, force: bool = False, binary: Sequence[str] = ()
 ) -> None:
-    """Raise what `write` would raise for this target, before anything is read; None is standard output."""
+    """Raise what `write` would raise for this target, before anything is read; None is standard output.
+
+    `binary` names the columns of bytes that are to be written.
+    """
     if path is None:
         format_of("-", format or "csv")
         return
@@ -209,11 +215,10 @@ def check(
         check_free(path, force)
     name, _ = format_of(path, format)
     check_folder_can_be_made(path)
-    if schema is not None:
-        refuse_bytes(schema, name)
+    refuse_bytes(binary, name)
 
 
-def fitting(table: pa.Table, kind: str, options: ExportOptions) -> pa.Table:
+def fitting(table: Arrow, kind: str, options: ExportOptions) -> Arrow:
     """The columns to write. A summary leaves out its images if the format cannot hold them."""
     table = chosen(table, options.columns)
     if options.drop_bytes or options.kind == "summary":
@@ -244,7 +249,7 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
             path=path,
             hint=f"--format (format=) or the extension can be {', '.join(FORMATS)}; text also with .gz or .zst",
         )
-    if compression and not FORMATS[name].compressible:
+    if compression and not FORMATS[name].text:
         raise UsageError(f"tbq does not compress {name} files", path=path, hint=f"omit .{compression}")
     return name, compression
 
@@ -253,14 +258,6 @@ def options_of(table: Any, **given: Any) -> ExportOptions:
     """The options of a writer, with what a Table knows of its origin."""
     known: dict[str, Any] = {name: getattr(table, name, None) for name in _ORIGIN}
     return ExportOptions(kind=getattr(table, "kind", "table"), **known, **given)
-
-
-def _arrow(table: Any) -> pa.Table:
-    import pyarrow as pa
-
-    if isinstance(table, pa.Table):
-        return table
-    return table.to_arrow() if hasattr(table, "to_arrow") and hasattr(table, "kind") else pa.table(table)
 
 
 @contextlib.contextmanager

@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
-
-from tbq._core import float_text
-from tbq.columns.codes import values_of
-from tbq.columns.times import is_wall_time
+from tbq._core import float_text, formats
+from tbq.arrow import Arrow, floating, numeric, rows_of
+from tbq.columns.times import date_text, is_wall_time
 from tbq.export.options import ExportOptions
 from tbq.export.rows import iso, json_text
 
@@ -18,26 +16,39 @@ _LOGGED = 9  # digits that a float32 needs at most
 _COMPUTED = 6
 
 
-def cell_rows(table: pa.Table, options: ExportOptions | None = None) -> Iterator[tuple[str | None, ...]]:
-    """Every row as strings; an absent value is None."""
+def cell_rows(
+    table: Arrow, options: ExportOptions | None = None, dates: bool = False
+) -> Iterator[tuple[str | None, ...]]:
+    """Every row as strings; an absent value is None. `dates` shows wall times as dates, to the second."""
     options = options or ExportOptions()
-    for batch in table.to_batches(max_chunksize=1 << 14):
-        columns = [
-            _texts(a, name, options) for a, name in zip(batch.columns, batch.schema.names, strict=True)
+    for i, (format, _) in enumerate(formats(table.schema)):
+        if format.startswith("ts"):
+            table = table.set_column(i, table.column_names[i], iso(table.column(i)))
+    names, dated = table.column_names, _dated(table, dates)
+    for columns in rows_of(table):
+        texts = [
+            [None if value is None else date_text(value) for value in column]
+            if is_date
+            else _texts(column, not is_wall_time(name), options)
+            for column, name, is_date in zip(columns, names, dated, strict=True)
         ]
-        yield from zip(*columns, strict=True)
+        yield from zip(*texts, strict=True)
 
 
-def is_numeric(kind: pa.DataType) -> bool:
-    """Whether cells of this type align to the right."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+def numeric_columns(table: Arrow, dates: bool = False) -> list[bool]:
+    """For each column, whether its cells are numbers, which align to the right."""
+    both = zip(numeric(table), _dated(table, dates), strict=True)
+    return [number and not is_date for number, is_date in both]
 
 
-def _texts(column: pa.Array, name: str, options: ExportOptions) -> list[str | None]:
-    if pa.types.is_timestamp(column.type):
-        column = iso(column)
-    narrow = not is_wall_time(name)
-    return [None if value is None else _text(value, narrow, options) for value in values_of(column)]
+def _dated(table: Arrow, dates: bool) -> list[bool]:
+    """For each column, whether it shows wall times as dates."""
+    both = zip(table.column_names, floating(table), strict=True)
+    return [dates and number and is_wall_time(name) for name, number in both]
+
+
+def _texts(values: list[Any], narrow: bool, options: ExportOptions) -> list[str | None]:
+    return [None if value is None else _text(value, narrow, options) for value in values]
 
 
 def _text(value: Any, narrow: bool, options: ExportOptions) -> str:

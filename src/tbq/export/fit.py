@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tbq.arguments import bad
+from tbq.arrow import Arrow, bytes_columns
 from tbq.errors import OutputError, UsageError, warn
 from tbq.select import closest
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: The formats that cannot hold bytes.
 WITHOUT_BYTES = ("csv", "tsv", "json", "jsonl", "xlsx")
 _HOLDERS = "parquet, arrow, sqlite and duckdb keep them, `tbq media` writes images and other media as files"
 
 
-def chosen(table: pa.Table, columns: Sequence[str] | str | None) -> pa.Table:
+def chosen(table: Arrow, columns: Sequence[str] | str | None) -> Arrow:
     """The table with only these columns, in this order.
 
     >>> import pyarrow as pa
@@ -41,18 +38,9 @@ def chosen(table: pa.Table, columns: Sequence[str] | str | None) -> pa.Table:
     return table.select(list(dict.fromkeys(names)))
 
 
-def bytes_of(schema: pa.Schema) -> list[str]:
-    """The columns of bytes."""
-    import pyarrow as pa
-
-    tests = (pa.types.is_binary, pa.types.is_large_binary)
-    return [field.name for field in schema if any(test(field.type) for test in tests)]
-
-
-def refuse_bytes(schema: pa.Schema, format: str) -> None:
-    """Raise if a format cannot hold the schema's bytes. Call it before writing, or even reading, anything."""
-    binary = bytes_of(schema) if format in WITHOUT_BYTES else []
-    if binary:
+def refuse_bytes(binary: Sequence[str], format: str) -> None:
+    """Raise if a format cannot hold these columns of bytes. Call it before writing, or even reading, anything."""
+    if binary and format in WITHOUT_BYTES:
         name = "JSON" if format.startswith("json") else "a sheet" if format == "xlsx" else format.upper()
         raise OutputError(
             f"{name} cannot hold the bytes of column {binary[0]!r}",
@@ -61,11 +49,11 @@ def refuse_bytes(schema: pa.Schema, format: str) -> None:
         )
 
 
-def that_fit(tables: Mapping[str, pa.Table], format: str, quiet: bool = False) -> dict[str, pa.Table]:
+def that_fit(tables: Mapping[str, Arrow], format: str, quiet: bool = False) -> dict[str, Arrow]:
     """The tables without columns of bytes if the format cannot hold them; warns about these, unless `quiet`."""
     if format not in WITHOUT_BYTES:
         return dict(tables)
-    binary = {name: bytes_of(table.schema) for name, table in tables.items()}
+    binary = {name: bytes_columns(table) for name, table in tables.items()}
     listed = [f"{name}.{column}" for name, columns in binary.items() for column in columns]
     if listed and not quiet:
         verb = "is" if len(listed) == 1 else "are"

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from html import escape
 from typing import IO, TYPE_CHECKING
 
-from tbq.export.cells import cell_rows, is_numeric
-from tbq.export.fit import bytes_of
+from tbq.arrow import Arrow, bytes_columns
+from tbq.export.cells import cell_rows, numeric_columns
 from tbq.text import page
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq.export.options import ExportOptions
 
 _STYLE = (
@@ -22,7 +20,7 @@ _STYLE = (
 )
 
 
-def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
+def write(table: Arrow, stream: IO[bytes], options: ExportOptions) -> None:
     """Write a full page."""
     title = _text(options.kind if options.logdir is None else f"{options.kind} of {options.logdir}")
     stream.write(
@@ -35,22 +33,23 @@ def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
 
 
 def table_html(
-    table: pa.Table,
+    table: Arrow,
     options: ExportOptions | None = None,
     beside: Callable[[int, int], str] | None = None,
+    dates: bool = False,
 ) -> Iterator[str]:
     """The `<table>` element in pieces, every text escaped and without control characters.
 
-    `beside` returns the markup after the text of a cell, by its row and column.
+    `beside` returns the markup after the text of a cell, by its row and column; `dates` shows wall times as dates.
     """
     heads = "".join(f"<th>{_text(name)}</th>" for name in table.column_names)
-    opens = ["<td class='n'>" if is_numeric(field.type) else "<td>" for field in table.schema]
+    opens = ["<td class='n'>" if number else "<td>" for number in numeric_columns(table, dates)]
     yield f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n"
-    pictures = [i for i, name in enumerate(table.column_names) if name in bytes_of(table.schema)]
-    for n, row in enumerate(cell_rows(table, options)):
+    pictures = [i for i, name in enumerate(table.column_names) if name in bytes_columns(table)]
+    for n, row in enumerate(cell_rows(table, options, dates)):
         texts = [_text(cell or "") for cell in row]
         for i in pictures:
-            texts[i] = _picture(table.column(i)[n]) or texts[i]
+            texts[i] = _picture(table.column(i)[n].as_py()) or texts[i]
         if beside is not None:
             texts = [text + beside(n, i) for i, text in enumerate(texts)]
         yield f"<tr>{''.join(f'{td}{text}</td>' for td, text in zip(opens, texts, strict=True))}</tr>\n"
@@ -61,10 +60,8 @@ def _text(text: str) -> str:
     return escape(page(text))
 
 
-def _picture(cell: pa.Scalar) -> str | None:
+def _picture(data: bytes | None) -> str | None:
     """A thumbnail, if the bytes are an image."""
     from tbq.export.pictures import sniff, thumbnail
 
-    if not cell.is_valid or sniff(memoryview(cell.as_buffer())[:16].tobytes()) is None:
-        return None
-    return thumbnail(cell.as_py())
+    return None if sniff(data) is None else thumbnail(data)

@@ -6,12 +6,11 @@ import html
 import re
 from typing import IO, TYPE_CHECKING
 
-from tbq.export.cells import cell_rows, is_numeric
+from tbq.arrow import Arrow
+from tbq.export.cells import cell_rows, numeric_columns
 from tbq.text import page
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tbq.export.options import ExportOptions
 
 # Starts of links, images, code or emphasis; an underscore inside a word is not one.
@@ -25,9 +24,9 @@ _SPELLED = 128  # characters within which the scheme of an obfuscated target mus
 _SCHEMES = ("http", "https", "mailto")
 
 
-def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
+def write(table: Arrow, stream: IO[bytes], options: ExportOptions) -> None:
     """Write a header, a rule that aligns numbers to the right, and one line per row."""
-    rule = ["---:" if is_numeric(field.type) else "---" for field in table.schema]
+    rule = ["---:" if number else "---" for number in numeric_columns(table)]
     stream.write(_line([literal(name) for name in table.column_names]))
     stream.write(_line(rule))
     for row in cell_rows(table, options):

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tbq.arrow import bytes_columns
 from tbq.errors import DamageError, missing
-from tbq.export.fit import bytes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +57,7 @@ def picture(data: Any) -> Image.Image:
 
 def pictures(table: pa.Table) -> Iterator[tuple[str, list[Image.Image | None]]]:
     """The byte columns that hold images, as PIL images; None for a cell that cannot be decoded."""
-    for name in bytes_of(table.schema):
+    for name in bytes_columns(table):
         cells = table[name].to_pylist()
         if any(sniff(cell) for cell in cells):
             yield name, [_decoded(cell) for cell in cells]

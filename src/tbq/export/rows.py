@@ -1,4 +1,4 @@
-"""Arrow tables as rows of text: passes the buffers of each column to the native writer, batch by batch."""
+"""Arrow tables as rows of text: passes each column to the native writer, batch by batch."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import math
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from tbq._core import Cell, TextColumn, TextRows
+from arro3.core import Array, DataType
+
+from tbq._core import TextColumn, TextRows
+from tbq.arrow import Arrow, part
 from tbq.columns.times import is_wall_time
-from tbq.export.fit import refuse_bytes as refuse_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from arro3.core import RecordBatch
 
-    from tbq._core import Labels
     from tbq.export.options import ExportOptions
 
 _BLOCK = 1 << 18
@@ -41,19 +43,17 @@ def _list_specials(options: ExportOptions) -> list[str]:
     return ['"NaN"', '"Infinity"', '"-Infinity"'] if options.json_nan == "string" else ["null"] * 3
 
 
-def write_rows(table: pa.Table, stream: IO[bytes], writer: TextRows, options: ExportOptions) -> None:
+def write_rows(table: Arrow, stream: IO[bytes], writer: TextRows, options: ExportOptions) -> None:
     """Write every row of the table to the stream."""
     for block in blocks(table, writer, options):
         stream.write(block)
 
 
-def blocks(table: pa.Table, writer: TextRows, options: ExportOptions) -> Iterator[memoryview]:
+def blocks(table: Arrow, writer: TextRows, options: ExportOptions) -> Iterator[memoryview]:
     """The rows as blocks of text."""
-    labels: dict[tuple[int, int, int], tuple[Labels, object]] = {}
     for batch in _batches(table):
-        alive: list[object] = []
         columns = [
-            _column(array, name, writer, labels, alive, options)
+            _column(array, name, writer, options)
             for name, array in zip(batch.schema.names, batch.columns, strict=True)
         ]
         row = 0
@@ -62,107 +62,69 @@ def blocks(table: pa.Table, writer: TextRows, options: ExportOptions) -> Iterato
             yield text
 
 
-def _batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
+def _batches(table: Arrow) -> Iterator[RecordBatch | pa.RecordBatch]:
     """The table in batches; many small chunks are joined first, some thousand rows at a time."""
     chunks = max((column.num_chunks for column in table.columns), default=0)
     if table.num_rows >= _SMALL * chunks:
         yield from table.to_batches()
         return
     for begin in range(0, table.num_rows, _JOINED):
-        yield from table.slice(begin, _JOINED).combine_chunks().to_batches()
+        yield from part(table, begin, _JOINED).combine_chunks().to_batches()
 
 
-def _column(
-    array: pa.Array,
-    name: str,
-    writer: TextRows,
-    labels: dict[tuple[int, int, int], tuple[Labels, object]],
-    alive: list[object],
-    options: ExportOptions,
-) -> TextColumn:
-    """One array in the writer's form. Objects that must outlive the call go to `alive`."""
-    import pyarrow as pa
-
-    array, cell = _printable(array, options)
-    if cell is Cell.raw and not writer.json:
-        cell = Cell.text  # JSON inside CSV is quoted as text
-    alive.append(array)
+def _column(array: Any, name: str, writer: TextRows, options: ExportOptions) -> TextColumn:
+    """One array as a column of the writer."""
     narrow = not is_wall_time(name)
-    valid, values = _addresses(array)[:2]
-    if cell is Cell.label:
-        strings = array.dictionary
-        buffers = _addresses(strings)
-        key = (buffers[1], strings.offset, len(strings))
-        if key not in labels:
-            large = pa.types.is_large_string(strings.type)
-            native = writer.labels(buffers[2], buffers[1], strings.offset, len(strings), large)
-            labels[key] = (native, strings)
-        return TextColumn(cell, array.offset, valid, values, labels=labels[key][0])
-    if cell in (Cell.text, Cell.raw):
-        bytes_ = _addresses(array)[2]
-        return TextColumn(
-            cell, array.offset, valid, bytes_, values, large=pa.types.is_large_string(array.type)
-        )
-    if cell in (Cell.list_float64, Cell.list_int64):
-        child = array.values
-        width = 8 * child.offset
-        data = _addresses(child)[1]
-        large = pa.types.is_large_list(array.type)
-        return TextColumn(cell, array.offset, valid, data + width, values, large=large, narrow=narrow)
-    return TextColumn(cell, array.offset, valid, values, narrow=narrow)
+    column = writer.column(array, narrow=narrow)
+    if column is None:
+        array, raw = _printable(array, options)
+        # JSON inside CSV is quoted as text.
+        column = writer.column(array, raw=raw and writer.json, narrow=narrow)
+        assert column is not None
+    return column
 
 
-def _addresses(array: pa.Array) -> list[int]:
-    return [buffer.address if buffer is not None else 0 for buffer in array.buffers()]
+def _printable(array: Any, options: ExportOptions) -> tuple[Any, bool]:
+    """An array of a type that the writer lacks as one that it has; and whether it is JSON or a number already.
 
-
-def _printable(array: pa.Array, options: ExportOptions) -> tuple[pa.Array, Cell]:
-    """The array in one of the layouts that the native writer supports."""
+    Few tables of tbq have such a column: most come from queries and from files of other programs.
+    """
     import pyarrow as pa
 
+    array = pa.array(array)
     kind = array.type
     is_ = pa.types
-    if is_.is_float64(kind):
-        return array, Cell.float64
     if is_.is_floating(kind):
-        return array.cast(pa.float64()), Cell.float64
-    if is_.is_int64(kind):
-        return array, Cell.int64
-    if is_.is_uint64(kind):
-        return array.cast(pa.string()), Cell.raw
+        return array.cast(pa.float64()), False
+    if is_.is_uint64(kind) or is_.is_decimal(kind):
+        return array.cast(pa.string()), True
     if is_.is_integer(kind):
-        return array.cast(pa.int64()), Cell.int64
-    if is_.is_boolean(kind):
-        return array, Cell.boolean
+        return array.cast(pa.int64()), False
     if is_.is_dictionary(kind):
         return _printable_dictionary(array, options)
-    if is_.is_string(kind) or is_.is_large_string(kind):
-        return array, Cell.text
     if is_.is_timestamp(kind):
-        return array.cast(pa.timestamp("us")).view(pa.int64()), Cell.timestamp
-    if is_.is_decimal(kind):
-        return array.cast(pa.string()), Cell.raw
+        return array.cast(pa.timestamp("us")), False
     if is_.is_list(kind) or is_.is_large_list(kind):
-        listed = _printable_list(array)
-        if listed is not None:
-            return listed
+        numbers = _printable_list(array)
+        if numbers is not None:
+            return numbers, False
     if is_.is_nested(kind):
-        return _as_json(array, options)
-    return array.cast(pa.large_string()), Cell.text
+        return _as_json(array, options), True
+    return array.cast(pa.large_string()), False
 
 
-def _printable_dictionary(array: pa.Array, options: ExportOptions) -> tuple[pa.Array, Cell]:
+def _printable_dictionary(array: pa.Array, options: ExportOptions) -> tuple[pa.Array, bool]:
     import pyarrow as pa
 
     strings = array.dictionary
     if not (pa.types.is_string(strings.type) or pa.types.is_large_string(strings.type)) or strings.null_count:
-        return _printable(array.dictionary_decode(), options)
-    if array.type.index_type != pa.int32():
-        array = pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), strings)
-    return array, Cell.label
+        decoded = array.dictionary_decode()
+        plain = (pa.string(), pa.large_string(), pa.float64(), pa.int64(), pa.bool_())
+        return (decoded, False) if decoded.type in plain else _printable(decoded, options)
+    return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), strings), False
 
 
-def _printable_list(array: pa.Array) -> tuple[pa.Array, Cell] | None:
+def _printable_list(array: pa.Array) -> pa.Array | None:
     """Lists of numbers without nulls; other lists go through JSON."""
     import pyarrow as pa
 
@@ -171,14 +133,11 @@ def _printable_list(array: pa.Array) -> tuple[pa.Array, Cell] | None:
         return None
     if pa.types.is_uint64(inner):
         return None
-    integers = pa.types.is_integer(inner)
     make = pa.large_list if pa.types.is_large_list(array.type) else pa.list_
-    wanted = make(pa.int64() if integers else pa.float64())
-    cast = array if array.type == wanted else array.cast(wanted)
-    return cast, Cell.list_int64 if integers else Cell.list_float64
+    return array.cast(make(pa.int64() if pa.types.is_integer(inner) else pa.float64()))
 
 
-def iso(array: pa.Array) -> pa.Array:
+def iso(array: Any) -> Any:
     """Timestamps as ISO 8601 text, in UTC."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -186,11 +145,9 @@ def iso(array: pa.Array) -> pa.Array:
     return pc.strftime(array.cast(pa.timestamp("us")), format="%Y-%m-%dT%H:%M:%SZ")
 
 
-def _as_json(array: pa.Array, options: ExportOptions) -> tuple[pa.Array, Cell]:
-    import pyarrow as pa
-
+def _as_json(array: Any, options: ExportOptions) -> Array:
     texts = [None if value is None else json_text(value, options) for value in array.to_pylist()]
-    return pa.array(texts, pa.large_string()), Cell.raw
+    return Array(texts, DataType.large_string())
 
 
 def json_text(value: Any, options: ExportOptions) -> str:

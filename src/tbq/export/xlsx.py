@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tbq.arrow import bytes_columns
 from tbq.errors import OutputError, missing, warn
 from tbq.export.cells import cell_rows
 from tbq.export.fit import refuse_bytes
@@ -106,7 +107,7 @@ def _check_fits(name: str, table: pa.Table) -> None:
             f"an xlsx sheet holds {MAX_ROWS - 1:,} and {MAX_COLUMNS:,}",
             hint="write .csv or .parquet, choose fewer (--run, --tag, --steps), or --layout wide, summary",
         )
-    refuse_bytes(table.schema, "xlsx")
+    refuse_bytes(bytes_columns(table), "xlsx")
 
 
 def _title(name: str, taken: set[str]) -> str:

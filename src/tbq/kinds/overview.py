@@ -6,20 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from tbq.arguments import keywords
-from tbq.columns.codes import names_in, values_of
-from tbq.columns.rows import having, recast, take
+from tbq.arrow import having, joined, made, table_of, take, typed, values_of
 from tbq.decode.options import READING, DecodeOptions, Reading, Selected
 from tbq.decode.problems import path_of
-from tbq.decode.reader import table_of
-from tbq.kinds.run_states import RunFacts, facts_of, states_now, with_states
-from tbq.problems import to_arrow
-from tbq.schema import schema
+from tbq.kinds.run_states import RunFacts, Totals, facts_of, states_now, totals_of, with_states
+from tbq.problems import table_of_problems
 from tbq.select import Names, Selection
 from tbq.table.table import Table
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from arro3.core import Table as Arrow
 
     from tbq._core import FileReport, Result
     from tbq.decode.reader import Reader
@@ -39,7 +36,7 @@ OVERVIEWS = {
 _HEALTH = ("ok", "truncated", "header_only", "empty", "not_events", "damaged", "git_lfs", "unreadable")
 
 
-def overview(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selected]) -> pa.Table:
+def overview(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selected]) -> Arrow:
     """A table about the log."""
     passed = [*selected, *(() if tag is None else ("tag",))]
     keywords(f'log.table("{kind}")', passed, ("run", *OVERVIEWS[kind]))
@@ -50,69 +47,66 @@ def overview(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Se
         return _tags(reader, run, tag, reading)
     stored = reader.stored_overview(kind)
     if stored is not None:
-        return stored if run is None else having(stored, "run", [each.name for each in reader.choose(run)])
+        stored = table_of(stored)
+        return stored if run is None else having(stored, "run", {each.name for each in reader.choose(run)})
     names = [each.name for each in reader.choose(run)]
     if kind == "projector":
         from tbq.kinds.projector import embeddings_of
 
-        return embeddings_of(reader.choose(run), schema(kind))
+        return embeddings_of(reader.choose(run))
     if kind == "problems":
         if not reader.has_read or selected:
             reader.survey(**reading)
-        return to_arrow(each for each in reader.problems if run is None or each.run in names)
+        return table_of_problems(each for each in reader.problems if run is None or each.run in names)
     if kind == "files":
-        table = _in_parts(reader, reading, lambda part, result: files(part, result.files, schema(kind)))
+        table = _in_parts(reader, reading, lambda part, result: files(part, result.files))
     else:
         table = _runs(reader, reading)
-    return table if run is None else having(table, "run", names)
+    return table if run is None else having(table, "run", set(names))
 
 
-def _runs(reader: Reader, reading: Reading) -> pa.Table:
+def _runs(reader: Reader, reading: Reading) -> Arrow:
     facts: dict[str, RunFacts] = {}
 
-    def of_part(part: Sequence[Run], result: Result) -> pa.Table:
+    def of_part(part: Sequence[Run], result: Result) -> Arrow:
         names = [run.name for run in part]
-        series = table_of(result.series(names))
-        facts.update(facts_of(names, result, series))
-        return runs(part, result.files, series, schema("runs"))
+        totals = totals_of(result.series(names), len(names))
+        facts.update(facts_of(names, result, totals))
+        return runs(part, result.files, totals)
 
-    table = _in_parts(reader, reading, of_part)
+    table = _in_parts(reader, "runs", reading, of_part)
     return with_states(table, states_now(facts))
 
 
 def _in_parts(
-    reader: Reader, reading: Reading, make: Callable[[Sequence[Run], Result], pa.Table]
-) -> pa.Table:
+    reader: Reader, kind: str, reading: Reading, make: Callable[[Sequence[Run], Result], Arrow]
+) -> Arrow:
     """A table about all runs, built from a few runs at a time: it reads far more than it keeps."""
-    import pyarrow as pa
-
     on_error = reading.get("on_error", "ignore")
     tables = [
         make(part, result)
         for part, result in reader.in_groups(reader.runs, [], DecodeOptions.of(reading), on_error, count=True)
     ]
-    return tables[0] if len(tables) == 1 else pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    return tables[0] if len(tables) == 1 else typed(joined(tables), kind)
 
 
-def _tags(reader: Reader, run: Names, tag: Names, reading: Reading) -> pa.Table:
+def _tags(reader: Reader, run: Names, tag: Names, reading: Reading) -> Arrow:
     """One row per run and tag. A tag whose values a restart all removed has no rows in any table."""
-    table = reader.stored_overview("tags")
-    if table is None:
-        table = _in_parts(reader, reading, _tags_of)
+    stored = reader.stored_overview("tags")
+    table = _in_parts(reader, "tags", reading, _tags_of) if stored is None else table_of(stored)
     if run is not None:
-        table = having(table, "run", [each.name for each in reader.choose(run)])
+        table = having(table, "run", {each.name for each in reader.choose(run)})
     chosen = Selection.of(tag)
     if chosen.everything:
         return table
-    return having(
-        table, "tag", chosen.require(names_in(table["tag"]), where=reader.path, others=lambda: reader.names)
-    )
+    known = sorted(set(values_of(table["tag"])))
+    return having(table, "tag", set(chosen.require(known, where=reader.path, others=lambda: reader.names)))
 
 
-def _tags_of(part: Sequence[Run], result: Result) -> pa.Table:
+def _tags_of(part: Sequence[Run], result: Result) -> Arrow:
     series = table_of(result.series([run.name for run in part]))
-    rows = [row for row, count in enumerate(series["count"].to_pylist()) if count]
-    return recast(take(series.select(schema("tags").names), rows), schema("tags"))
+    rows = [row for row, count in enumerate(values_of(series["count"])) if count]
+    return typed(take(series, rows), "tags")
 
 
 def health(report: FileReport) -> str:
@@ -140,10 +134,8 @@ def worst_health(of_files: Sequence[str], has_values: bool) -> str:
     return max(of_files, key=_HEALTH.index)
 
 
-def files(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema) -> pa.Table:
+def files(runs: Sequence[Run], reports: Sequence[FileReport]) -> Arrow:
     """The `files` table."""
-    import pyarrow as pa
-
     columns = {
         "run": [runs[report.run].name for report in reports],
         "path": [shown_path(path_of(report)) for report in reports],
@@ -157,24 +149,11 @@ def files(runs: Sequence[Run], reports: Sequence[FileReport], schema: pa.Schema)
         "faults": [len(report.faults) + report.more_faults for report in reports],
         "health": [health(report) for report in reports],
     }
-    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+    return made("files", columns)
 
 
-def runs(
-    runs: Sequence[Run],
-    reports: Sequence[FileReport],
-    series: pa.Table,
-    schema: pa.Schema,
-) -> pa.Table:
-    """The `runs` table without states; `series` counts the rows of each run and tag."""
-    import numpy as np
-    import pyarrow as pa
-
-    codes = series["run"].combine_chunks().indices.to_numpy()
-    counts = series["count"].to_numpy()
-    events = np.bincount(codes, counts, len(runs)).astype(np.int64)
-    last_steps = np.full(len(runs), np.iinfo(np.int64).min)
-    np.maximum.at(last_steps, codes[counts > 0], series["max_step"].to_numpy()[counts > 0])
+def runs(runs: Sequence[Run], reports: Sequence[FileReport], totals: Sequence[Totals]) -> Arrow:
+    """The `runs` table without states."""
     by_run: list[list[FileReport]] = [[] for _ in runs]
     for report in reports:
         by_run[report.run].append(report)
@@ -184,17 +163,15 @@ def runs(
         "run": [run.name for run in runs],
         "files": [len(of_run) for of_run in by_run],
         "bytes": [report.bytes for report in joined],
-        "events": events.tolist(),  # for an array, pyarrow would import numpy.ma
+        "events": [of_run.events for of_run in totals],
         "first_wall_time": [report.first_wall_time if report.timed else None for report in joined],
         "last_wall_time": [report.last_wall_time if report.timed else None for report in joined],
-        "last_step": [
-            step if count else None for step, count in zip(last_steps.tolist(), events.tolist(), strict=True)
-        ],
+        "last_step": [of_run.max_step for of_run in totals],
         "writer": [report.writer or None for report in joined],
         "health": [health_of_run(of_run) for of_run in by_run],
         "state": [None] * len(runs),
     }
-    return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema=schema)
+    return made("runs", columns)
 
 
 class _Joined:
@@ -220,7 +197,6 @@ class TagTable(Table):
         {'scalars': ['a', 'b']}
         """
         kinds: dict[str, set[str]] = {}
-        arrow = self.to_arrow()
-        for tag, kind in zip(values_of(arrow["tag"]), values_of(arrow["kind"]), strict=True):
+        for tag, kind in zip(*(values_of(self._source[name]) for name in ("tag", "kind")), strict=True):
             kinds.setdefault(kind, set()).add(tag)
         return {kind: sorted(tags) for kind, tags in sorted(kinds.items())}

@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tbq.arrow import made
+from tbq.schema import columns_of
 from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pyarrow as pa
+    from arro3.core import Table
 
     from tbq.source import Run
 
@@ -22,17 +24,15 @@ _TOKEN = re.compile(
 _LARGEST = 1 << 20
 
 
-def embeddings_of(runs: Sequence[Run], schema: pa.Schema) -> pa.Table:
+def embeddings_of(runs: Sequence[Run]) -> Table:
     """One row per embedding of each run that has a configuration."""
-    import pyarrow as pa
-
     rows: list[dict[str, Any]] = []
     for run in runs:
         data = _configuration(run)
         if data is not None:
             text = data.decode("utf-8", "replace")
             rows += [{"run": run.name, **embedding} for embedding in embeddings(text)]
-    return pa.Table.from_pylist(rows, schema=schema)
+    return made("projector", {name: [row[name] for row in rows] for name, _ in columns_of("projector")})
 
 
 def _configuration(run: Run) -> bytes | None:

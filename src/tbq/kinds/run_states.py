@@ -7,12 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tbq.columns.codes import values_of
+from tbq.arrow import labels, values_of
 from tbq.states import Facts, State, is_diverged, states_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
+    from arro3.core import Table
 
     from tbq._core import FileReport, Result, RunEnds
 
@@ -27,24 +26,35 @@ class RunFacts(NamedTuple):
     last_wall_time: float | None
 
 
-def facts_of(names: Sequence[str], result: Result, series: pa.Table) -> dict[str, RunFacts]:
-    """The facts about each run of a result, by name; `series` is the result's table."""
-    import numpy as np
+class Totals(NamedTuple):
+    """What the series of a run say together."""
 
-    codes = series["run"].combine_chunks().indices.to_numpy()
-    counts = series["count"].to_numpy()
-    logged = counts > 0
-    last_steps = np.full(len(names), np.iinfo(np.int64).min)
-    np.maximum.at(last_steps, codes[logged], series["last_step"].to_numpy()[logged])
-    has_steps = np.zeros(len(names), bool)
-    has_steps[codes[logged]] = True
+    events: int
+    max_step: int | None
+    last_step: int | None
+    pause: float  # as in Facts
+    not_finite: Sequence[str]  # the tags whose last value is not a finite number
+
+
+def totals_of(series: Any, runs: int) -> list[Totals]:
+    """The totals of each run; `series` is the core's table of series, of any library."""
+    from tbq import _core
+
+    return [Totals(*of_run) for of_run in _core.run_totals(series, runs)]
+
+
+def facts_of(names: Sequence[str], result: Result, totals: Sequence[Totals]) -> dict[str, RunFacts]:
+    """The facts about each run of a result, by name."""
     ends, times = result.run_ends(), last_times(result.files)
-    broken, pauses = _broken(codes, counts, series), _pauses(codes, counts, series, len(names))
     return {
-        name: RunFacts(ends[run], broken.get(run, ()), pause, step if known else None, times.get(run))
-        for run, (name, step, known, pause) in enumerate(
-            zip(names, last_steps.tolist(), has_steps.tolist(), pauses, strict=True)
+        name: RunFacts(
+            ends[run],
+            [tag for tag in of_run.not_finite if is_diverged(tag, math.nan)],
+            of_run.pause,
+            of_run.last_step,
+            times.get(run),
         )
+        for run, (name, of_run) in enumerate(zip(names, totals, strict=True))
     }
 
 
@@ -90,36 +100,7 @@ def states_now(facts: Mapping[str, RunFacts]) -> dict[str, State]:
     )
 
 
-def with_states(table: pa.Table, states: Mapping[str, State | None]) -> pa.Table:
+def with_states(table: Table, states: Mapping[str, State | None]) -> Table:
     """The `runs` table with its column of states."""
-    import pyarrow as pa
-
-    column = pa.array([states[run] for run in values_of(table["run"])], pa.string()).dictionary_encode()
-    place = table.column_names.index("state")
-    return table.set_column(place, table.schema.field("state"), column)
-
-
-def _broken(codes: NDArray[Any], counts: NDArray[Any], series: pa.Table) -> dict[int, list[str]]:
-    import numpy as np
-
-    broken: dict[int, list[str]] = {}
-    rows = np.flatnonzero(~np.isfinite(series["last_value"].to_numpy()) & (counts > 0))
-    if len(rows):
-        tags = values_of(series["tag"])
-        for row in rows.tolist():
-            if is_diverged(tags[row], math.nan):
-                broken.setdefault(int(codes[row]), []).append(tags[row])
-    return broken
-
-
-def _pauses(codes: NDArray[Any], counts: NDArray[Any], series: pa.Table, runs: int) -> list[float]:
-    """For each run, the pause of the series that it logs most often: that series shows how far the run is."""
-    import numpy as np
-
-    pauses = series["pause"].to_numpy()
-    out = np.zeros(runs)
-    rows = np.flatnonzero(pauses > 0)
-    # The last series of a run in this order wins: the most values, then the largest step, then the first row.
-    order = rows[np.lexsort((-rows, series["last_step"].to_numpy()[rows], counts[rows]))]
-    out[codes[order]] = pauses[order]
-    return [float(each) for each in out.tolist()]
+    column = labels([states[run] for run in values_of(table["run"])])
+    return table.set_column(table.column_names.index("state"), "state", column)

@@ -9,15 +9,14 @@ from tbq.decode.options import SELECTED, Selected
 from tbq.errors import UsageError
 from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.kinds.values import locate, locate_all
-from tbq.schema import schema
+from tbq.schema import columns_of
 from tbq.table.scalars import scalars
 from tbq.table.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pyarrow as pa
-
+    from tbq.arrow import Arrow
     from tbq.decode.reader import Reader
     from tbq.kinds.audio import AudioTable
     from tbq.kinds.histograms import HistogramTable
@@ -38,7 +37,7 @@ _CLASSES = {
 
 
 def table_of(
-    arrow: pa.Table, kind: str, logdir: str | None = None, began: Mapping[str, float] | None = None
+    arrow: Arrow, kind: str, logdir: str | None = None, began: Mapping[str, float] | None = None
 ) -> Any:
     """The Table of that kind, with its methods."""
     import importlib
@@ -73,7 +72,7 @@ def table(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selec
     """A table of a log; an argument that it does not support is an error."""
     from tbq import _core
 
-    schema(kind)  # raises if there is no such table
+    columns_of(kind)  # raises if there is no such table
     if kind in OVERVIEWS:
         return table_of(overview(reader, kind, tag, **selected), kind, reader.path, reader.began)
     keywords(f"log.{kind}", selected, SELECTED)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq.columns.codes import values_of
-from tbq.columns.rows import having
+from tbq.arrow import values_of
 from tbq.decode.options import DecodeOptions, OnError, Reading
 from tbq.decode.problems import path_of
 from tbq.decode.reader import Reader, table_of
@@ -126,6 +125,8 @@ class Values:
         """The places of the values: `run, tag, step, wall_time, bytes`, and `row`, their number. Reads no value."""
         import numpy as np
         import pyarrow as pa
+
+        from tbq.columns.rows import having
 
         keys = self.reader.keys(self._result, self.name, [run.name for run in self._runs])
         keys = keys.append_column("row", pa.array(np.arange(len(keys), dtype=np.int64)))

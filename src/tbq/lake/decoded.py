@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from tbq.arrow import to_pyarrow
 from tbq.columns.codes import codes_of, numbers, values_of
 from tbq.columns.rows import recast
 from tbq.decode import decode
@@ -17,12 +18,12 @@ from tbq.decode.options import DecodeOptions
 from tbq.decode.problems import problems_of
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds import overview
-from tbq.kinds.run_states import facts_of
+from tbq.kinds.run_states import facts_of, totals_of
 from tbq.lake.facts import facts_table
 from tbq.lake.layout import DROPPED, ROW, RUN_FACTS, lake_schema
 from tbq.lake.rows import places_in, rows_of
 from tbq.lake.state import may_continue, states_of
-from tbq.problems import to_arrow
+from tbq.problems import table_of_problems
 from tbq.schema import SERIES, schema
 from tbq.select import Selection
 from tbq.source.discover import Found
@@ -212,17 +213,17 @@ def _overviews(
         together = together.filter(
             pa.array([selected.tag.matches(tag) for tag in values_of(together["tag"])], pa.bool_())
         )
-    out.add(
-        "runs", in_order(overview.runs(runs, reports, together, schema("runs")).drop_columns("state"), "runs")
-    )
-    out.add(RUN_FACTS, in_order(facts_table(facts_of(names, result, together)), RUN_FACTS))
-    out.add("files", in_order(overview.files(runs, reports, schema("files")), "files"))
+    totals = totals_of(together, len(runs))
+    stateless = to_pyarrow(overview.runs(runs, reports, totals)).drop_columns("state")
+    out.add("runs", in_order(stateless, "runs"))
+    out.add(RUN_FACTS, in_order(facts_table(facts_of(names, result, totals)), RUN_FACTS))
+    out.add("files", in_order(to_pyarrow(overview.files(runs, reports)), "files"))
     counts = numbers(together["count"])
     tags = together.select(schema("tags").names).take(pa.array(np.flatnonzero(counts > 0)))
     out.add("tags", in_order(recast(tags, schema("tags")), "tags"))
     dropped = together.select(["run", "tag", "kind"]).take(pa.array(np.flatnonzero(counts == 0)))
     out.add(DROPPED, in_order(dropped, DROPPED))
-    out.add("problems", in_order(to_arrow(problems), "problems"))
+    out.add("problems", in_order(to_pyarrow(table_of_problems(problems)), "problems"))
     return problems
 
 

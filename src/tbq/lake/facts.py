@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tbq.arrow import table_of, to_pyarrow
 from tbq.columns.codes import values_of
 from tbq.kinds.run_states import RunFacts, states_now, with_states
 from tbq.lake.layout import ROW, RUN_FACTS, lake_schema
@@ -61,7 +62,7 @@ def with_states_now(runs: pa.Table, stored: pa.Table) -> pa.Table:
         if run in times
     }
     states: dict[str, State | None] = dict.fromkeys(times)
-    return with_states(runs, states | states_now(facts))
+    return to_pyarrow(with_states(table_of(runs), states | states_now(facts)))
 
 
 def ends_in(row: Mapping[str, Any]) -> RunEnds:

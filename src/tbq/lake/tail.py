@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from tbq.arrow import to_pyarrow
 from tbq.columns.codes import values_of
 from tbq.decode import decode
 from tbq.decode.options import DecodeOptions
 from tbq.decode.problems import of_file
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds.overview import worst_health
-from tbq.kinds.run_states import facts_of
+from tbq.kinds.run_states import facts_of, totals_of
 from tbq.lake.decoded import Decoded, LakeSelection, count_rows, in_order
 from tbq.lake.facts import extend
 from tbq.lake.layout import DROPPED, INTERNAL, OVERVIEWS, ROW, RUN_FACTS, lake_schema
 from tbq.lake.rows import SESSION, rows_of
 from tbq.lake.stamps import Stamp, marks_of, path_text, starts_anew
 from tbq.lake.state import State, metadata_for, metadata_in, text_of
-from tbq.problems import to_arrow
+from tbq.problems import table_of_problems
 from tbq.schema import schema
 from tbq.source.discover import WHOLE, Found, Run
 from tbq.source.urls import is_remote
@@ -129,7 +130,7 @@ class _Merge:
         rows = [{**row, **{name: labels[name][i] for name in labels}} for i, row in enumerate(plain)]
         self._series = _grouped(rows, "run")
         self._known = {kind: _grouped(_rows(table), "run") for kind, table in known.items()}
-        self._facts = facts_of([each.run.name for each in grown], result, series)
+        self._facts = facts_of([each.run.name for each in grown], result, totals_of(series, len(grown)))
         for run, *_ in result.notable():
             self.refused.add(grown[run].run.name)
 
@@ -235,7 +236,7 @@ class _Merge:
             bytes=report.bytes, resume=report.resume, values=file["first_step"] is not None,
             last_step=file["last_step"],
         )  # fmt: skip
-        truncated: Rows = to_arrow(of_file(now, run)).to_pylist()  # type: ignore[arg-type]
+        truncated: Rows = to_pyarrow(table_of_problems(of_file(now, run))).to_pylist()  # type: ignore[arg-type]
         return truncated + rows
 
 

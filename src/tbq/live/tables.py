@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tbq import _core
 from tbq.arguments import bad, choice, choices
+from tbq.arrow import to_pyarrow
 from tbq.decode.reader import Reader, table_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class FollowedTables:
             values = Values(self._reader, kind, result, runs, names if fewer else None, self._on_error)
             table: Table = tables.table_of(values.arrow(), kind, self._path, self._reader.began)
             return table
-        arrow = self._reader.scalars(result, runs)
+        arrow = to_pyarrow(self._reader.scalars(result, runs))
         return Table(
             having(arrow, "tag", names) if fewer else arrow,
             "scalars",

@@ -86,7 +86,7 @@ def chart_or_table(
 
 def _kinds_of(reader: Reader, tag: Names, run: Names) -> set[str]:
     """The kinds of values of these tags."""
-    from tbq.columns.codes import values_of
+    from tbq.arrow import values_of
     from tbq.kinds.overview import overview
     from tbq.select import Selection
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import keywords
+from tbq.arrow import to_pyarrow
 from tbq.decode.options import SELECTED, Selected
 from tbq.decode.options import DecodeOptions as Reading
 from tbq.export import check
@@ -16,7 +17,7 @@ from tbq.export.everything import check_holder, write_all
 from tbq.export.options import WRITING, ExportOptions, Writing
 from tbq.export.parts import by_parts, write_parts
 from tbq.kinds.tables import table, tables
-from tbq.schema import schema
+from tbq.schema import bytes_in, schema
 from tbq.select import Names, Selection
 from tbq.select import steps as _steps
 from tbq.storage import using
@@ -59,7 +60,7 @@ def _write(
         return Paths(write_all(tables(reader, **selected), path, **writing))
     fewer = bool(writing.get("columns") or writing.get("drop_bytes"))
     target = {name: writing[name] for name in ("format", "force") if name in writing}
-    check(path, schema=None if fewer else schema(kind), **target)
+    check(path, binary=() if fewer else bytes_in(kind), **target)
     if kind == "scalars" and by_parts(path, writing.get("format")):
         with suppress(NotByParts):
             return write_scalars(reader, path, selected, writing)
@@ -92,7 +93,7 @@ def _parts(
     result = None
     for part, result in reader.in_groups(reader.choose(run), ["scalars"], options, on_error):
         seen.update(result.tags("scalars"))
-        scalars = reader.scalars(result, part)
+        scalars = to_pyarrow(reader.scalars(result, part))
         if len(scalars):
             yield scalars
     if tags.everything or result is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 import pyarrow as pa
 
 from tbq.arguments import keywords
+from tbq.arrow import to_pyarrow
 from tbq.columns.rows import having, with_strings
 from tbq.decode.options import EVERYTHING, SELECTED, Selected
 from tbq.kinds.overview import OVERVIEWS, overview
@@ -40,7 +41,7 @@ def scan(
     """
     extra = relative(kind, relative_time)
     if kind in OVERVIEWS:
-        return overview(reader, kind, tag, **selected).to_reader()
+        return to_pyarrow(overview(reader, kind, tag, **selected)).to_reader()
     keywords("log.scan", selected, SELECTED)
     tags = Selection.of(tag)
     steps = _steps(selected.pop("steps", None))

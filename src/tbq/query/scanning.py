@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tbq.arguments import choice
+from tbq.arrow import to_pyarrow
 from tbq.columns.relative import COLUMN as RELATIVE
 from tbq.columns.relative import relative_times
 from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, DecodeOptions, OnError, Restarts
@@ -81,7 +82,7 @@ class Scanning:
         reading = {
             name: value for name, value in options.items() if value != usual[name] and name in OVERVIEWS[kind]
         }
-        return overview(reader, kind, **reading)  # type: ignore[arg-type]
+        return to_pyarrow(overview(reader, kind, **reading))  # type: ignore[arg-type]
 
     def tell(self) -> None:
         tell(list(self.problems), self.on_error, self.told)
@@ -203,7 +204,7 @@ def _read(reader: Reader, question: Question, scanning: Scanning) -> ScannedRows
     rows = ScannedRows(question, None, None, scanning, reader.began, problems, failure)
     if kind != "scalars":
         return replace(rows, values=Values(reader, kind, result, runs, None, "ignore"))
-    return replace(rows, table=rows.with_computed(reader.scalars(result, runs)))
+    return replace(rows, table=rows.with_computed(to_pyarrow(reader.scalars(result, runs))))
 
 
 def in_groups(reader: Reader, question: Question, scanning: Scanning) -> Generator[pa.Table, None, None]:

@@ -16,6 +16,7 @@ from tbq.arguments import bad, keywords, mapping
 from tbq.columns.codes import values_of
 from tbq.columns.names import ignoring_case, numbered, renamed, say_renamed
 from tbq.decode.options import READING, Reading
+from tbq.decode.reader import names_of
 from tbq.errors import QueryError, TbqError, warn
 from tbq.kinds.overview import OVERVIEWS, overview
 from tbq.query.dataset import LogDataset
@@ -289,7 +290,7 @@ def _explained(
 
 
 def _known_tags(reader: Reader) -> list[str]:
-    return [str(tag) for tag in overview(reader, "tags")["tag"].unique().to_pylist()]
+    return names_of(overview(reader, "tags"))
 
 
 def _warn_of_nothing(scans: Sequence[Scan], reader: Reader, texts: Sequence[str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from tbq.arrow import to_pyarrow
 from tbq.columns.codes import values_of
 from tbq.decode.options import DecodeOptions, Reading
-from tbq.decode.reader import table_of
-from tbq.kinds.run_states import RunFacts, facts_of, states_now
+from tbq.kinds.run_states import RunFacts, facts_of, states_now, totals_of
 from tbq.kinds.values import Values
 from tbq.summary.statistics import Statistic, statistics
 
@@ -67,12 +67,12 @@ class Digest:
         if steps is None:
             options = DecodeOptions.of(reading, columns=columns)
             for part, result in reader.in_groups(runs, ["scalars", "hparams"], options, on_error):
-                self._add_scalars(reader.scalars(result, part))
+                self._add_scalars(to_pyarrow(reader.scalars(result, part)))
                 self._add_others(reader, part, result)
             return
         options = DecodeOptions.of(reading, columns=columns, steps=steps)
         for part, result in reader.in_groups(runs, ["scalars"], options, on_error):
-            self._add_scalars(reader.scalars(result, part))
+            self._add_scalars(to_pyarrow(reader.scalars(result, part)))
         for part, result in reader.in_groups(runs, ["hparams"], DecodeOptions.of(reading), "ignore"):
             self._add_others(reader, part, result)
 
@@ -91,7 +91,7 @@ class Digest:
         series = hparams.series()
         self._series.append(series.select(_SERIES))
         if self._stored is None:
-            self._facts |= facts_of([run.name for run in part], result, series)
+            self._facts |= facts_of([run.name for run in part], result, totals_of(series, len(part)))
             several = {report.run for report in result.files if report.sessions > 1}
             self._resumed += [
                 run
@@ -123,7 +123,7 @@ class Digest:
             options = DecodeOptions.of(reading)
             for part, result in reader.in_groups(unsure, [], options, "ignore", count=True):
                 names = [run.name for run in part]
-                self._facts |= facts_of(names, result, table_of(result.series(names)))
+                self._facts |= facts_of(names, result, totals_of(result.series(names), len(names)))
             states |= states_now(self._facts)
         return states
 

@@ -8,11 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from tbq.columns.times import is_wall_time, timestamps
-from tbq.export.cells import cell_rows, is_numeric
+from tbq.arrow import Arrow, joined, part
+from tbq.export.cells import cell_rows, numeric_columns
 from tbq.export.html import table_html
 from tbq.export.options import ExportOptions
 from tbq.labels import labels
@@ -36,19 +33,19 @@ _NAMES = ("run", "group", "tag")  # columns whose cells must differ if their nam
 class Excerpt:
     """The visible part of a table: its first and last rows, and the row after the gap."""
 
-    table: pa.Table
+    table: Arrow
     gap: int | None
 
     @classmethod
-    def of(cls, table: pa.Table, rows: int) -> Excerpt:
-        if len(table) <= rows:
-            return cls(_readable(table), None)
+    def of(cls, table: Arrow, rows: int) -> Excerpt:
+        if table.num_rows <= rows:
+            return cls(table, None)
         tail = rows // 3
-        parts = [table.slice(0, rows - tail), table.slice(len(table) - tail)]
-        return cls(_readable(pa.concat_tables(parts)), rows - tail)
+        parts = [part(table, 0, rows - tail), part(table, table.num_rows - tail, tail)]
+        return cls(joined(parts), rows - tail)
 
 
-def console_table(table: pa.Table, rows: int, width: int, digits: int | None = None) -> tuple[RichTable, int]:
+def console_table(table: Arrow, rows: int, width: int, digits: int | None = None) -> tuple[RichTable, int]:
     """The table for a rich console with as many columns as fit, and the number of omitted columns."""
     from rich import box
     from rich.cells import cell_len
@@ -56,10 +53,10 @@ def console_table(table: pa.Table, rows: int, width: int, digits: int | None = N
     from rich.text import Text
 
     shown = Excerpt.of(table, rows)
-    rows_of_text = list(cell_rows(shown.table, ExportOptions(digits=digits)))
+    rows_of_text = list(cell_rows(shown.table, ExportOptions(digits=digits), dates=True))
     cells = [[_cell(cell) for cell in row] for row in rows_of_text]
     heads = [_cell(name) for name in shown.table.column_names]
-    numeric = [is_numeric(field.type) for field in shown.table.schema]
+    numeric = numeric_columns(shown.table, dates=True)
     wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
     widths = _narrowed(wanted, numeric, width)
     cells = [[shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
@@ -82,7 +79,7 @@ def console_table(table: pa.Table, rows: int, width: int, digits: int | None = N
     return drawn, omitted
 
 
-def text(table: pa.Table, kind: str, width: int = 100) -> str:
+def text(table: Arrow, kind: str, width: int = 100) -> str:
     """The table as `repr` shows it."""
     from rich.console import Console
 
@@ -95,30 +92,28 @@ def text(table: pa.Table, kind: str, width: int = 100) -> str:
     return "\n".join([*(line for line in lines if line), caption(table, kind, omitted)])
 
 
-def print_table(
-    table: pa.Table, kind: str, console: Console, words: Console, digits: int | None = None
-) -> None:
+def print_table(table: Arrow, kind: str, console: Console, words: Console, digits: int | None = None) -> None:
     """Draw a table on a terminal; `words`, the console of stderr, gets the caption with what does not fit."""
     drawn, omitted = console_table(table, TERMINAL_ROWS, console.width, digits)
     console.print(drawn)
     words.print(caption(table, kind, omitted), style="dim", highlight=False, markup=False)
 
 
-def page(table: pa.Table, kind: str, beside: Callable[[pa.Table, int, int], str] | None = None) -> str:
+def page(table: Arrow, kind: str, beside: Callable[[Arrow, int, int], str] | None = None) -> str:
     """The table as a notebook shows it; `beside` returns what follows a cell of the visible rows."""
     omitted = max(table.num_columns - _HTML_COLUMNS, 0)
     shown = Excerpt.of(table.select(list(range(table.num_columns - omitted))), ROWS)
     follows = None if beside is None else partial(beside, shown.table)
-    parts = list(table_html(shown.table, beside=follows))
+    parts = list(table_html(shown.table, beside=follows, dates=True))
     if shown.gap is not None:
         parts.insert(1 + shown.gap, f"<tr>{f'<td>{GAP}</td>' * shown.table.num_columns}</tr>\n")
     return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, omitted))}</p></div>"
 
 
-def caption(table: pa.Table, kind: str, omitted: int = 0) -> str:
+def caption(table: Arrow, kind: str, omitted: int = 0) -> str:
     """One line: the kind, the size, and the number of omitted columns."""
     more = f", {omitted:,} not shown" if omitted else ""
-    return f"{kind}: {counted(len(table), 'row')} × {counted(table.num_columns, 'column')}{more}"
+    return f"{kind}: {counted(table.num_rows, 'row')} × {counted(table.num_columns, 'column')}{more}"
 
 
 def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
@@ -142,16 +137,6 @@ def _fitting(widths: list[int], room: int) -> int:
             break
         fitting += 1
     return max(fitting, 1)
-
-
-def _readable(table: pa.Table) -> pa.Table:
-    """Wall times as dates to the second; all other columns unchanged."""
-    for i, field in enumerate(table.schema):
-        if is_wall_time(field.name) and pa.types.is_floating(field.type):
-            dates = timestamps(table.column(i)).cast(pa.timestamp("us"))
-            seconds = pc.floor_temporal(dates, unit="second").cast(pa.timestamp("s"))
-            table = table.set_column(i, field.name, pc.strftime(seconds, format="%Y-%m-%d %H:%M:%S"))
-    return table
 
 
 def _cell(text: str | None) -> str:

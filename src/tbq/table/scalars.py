@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from tbq.columns.rows import having
+from tbq.arrow import to_pyarrow
 from tbq.decode.options import DecodeOptions
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
@@ -60,7 +60,9 @@ def read_scalars(
     known = result.tags("scalars")
     names = [*reader.require(tags, known, result), *also]
     if any(name not in names for name in known if wider.matches(name)):  # `loss[0]` is an exact name here
-        arrow = having(arrow, "tag", names)
+        from tbq.columns.rows import having
+
+        arrow = having(to_pyarrow(arrow), "tag", names)
     table = Table(arrow, "scalars", tags=tags.columns(known), logdir=reader.path, began=reader.began)
     return table, result
 

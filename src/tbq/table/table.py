@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from tbq.arguments import StrPath, bad, choice, keywords, whole
+from tbq.arrow import is_pyarrow, part, rows_of, to_pyarrow
 from tbq.errors import UsageError, missing
 from tbq.select import Names, Selection, closest
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from PIL import Image
 
+    from tbq.arrow import Arrow
     from tbq.export.options import Writing
     from tbq.plot.options import Plotting
     from tbq.select import Steps
@@ -43,7 +45,7 @@ class Table:
 
     def __init__(
         self,
-        arrow: pa.Table,
+        arrow: Arrow,
         kind: str = "scalars",
         *,
         tags: Sequence[str] | None = None,
@@ -52,11 +54,17 @@ class Table:
     ) -> None:
         """`tags`: the columns of a wide table, if the user selected tags by name. `logdir`: the origin. `began`: the
         start of each run, for relative times."""
-        self._arrow = arrow
+        self._source = arrow
         self.kind = kind
         self.logdir = os.fspath(logdir) if logdir is not None else None
         self.began = began
         self._tags = list(tags) if tags is not None else None
+
+    @property
+    def _arrow(self) -> pa.Table:
+        if not is_pyarrow(self._source):
+            self._source = to_pyarrow(self._source)
+        return self._source
 
     @property
     def columns(self) -> list[str]:
@@ -65,7 +73,7 @@ class Table:
         >>> log.scalars().columns
         ['run', 'tag', 'step', 'wall_time', 'value']
         """
-        return list(self._arrow.column_names)
+        return list(self._source.column_names)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -74,10 +82,10 @@ class Table:
         >>> log.scalars("lr", run="diverged").shape
         (20, 5)
         """
-        return self._arrow.num_rows, self._arrow.num_columns
+        return self._source.num_rows, self._source.num_columns
 
     def __len__(self) -> int:
-        return int(self._arrow.num_rows)
+        return int(self._source.num_rows)
 
     @property
     def schema(self) -> pa.Schema:
@@ -118,11 +126,9 @@ class Table:
         """
         from collections import namedtuple
 
-        from tbq.columns.codes import values_of
-
-        row = namedtuple("Row", self._arrow.column_names, rename=True)  # type: ignore[misc]
-        for batch in self._arrow.to_batches(max_chunksize=1 << 14):
-            yield from map(row._make, zip(*(values_of(column) for column in batch.columns), strict=True))
+        row = namedtuple("Row", self.columns, rename=True)  # type: ignore[misc]
+        for columns in rows_of(self._source):
+            yield from map(row._make, zip(*columns, strict=True))
 
     def head(self, n: int = 5) -> Table:
         """The first `n` rows.
@@ -131,7 +137,7 @@ class Table:
         >>> len(Table(pa.table({"step": range(9)})).head(3))
         3
         """
-        return self._same(self._arrow.slice(0, whole("n", n, least=0)))
+        return self._same(part(self._source, 0, whole("n", n, least=0)))
 
     def tail(self, n: int = 5) -> Table:
         """The last `n` rows.
@@ -141,7 +147,7 @@ class Table:
         [7, 8]
         """
         count = min(whole("n", n, least=0), len(self))
-        return self._same(self._arrow.slice(len(self) - count, count))
+        return self._same(part(self._source, len(self) - count, count))
 
     def select(self, columns: Sequence[str] | str) -> Table:
         """Only these columns, in this order: a list, or names separated by commas.
@@ -150,7 +156,7 @@ class Table:
         ['run', 'value']
         """
         names = columns.split(",") if isinstance(columns, str) else _listed("select", columns)
-        return self._same(self._arrow.select([self._index(name) for name in names]))
+        return self._same(self._source.select([self._index(name) for name in names]))
 
     def sort(self, columns: Sequence[str] | str) -> Table:
         """The rows sorted by one or more columns: "value", "value:desc". Absent values and NaN come last.
@@ -193,8 +199,12 @@ class Table:
         >>> Table(pa.table({"step": [1]})).to_dicts()
         [{'step': 1}]
         """
-        rows: list[dict[str, Any]] = self._arrow.to_pylist()
-        return rows
+        names = self.columns
+        return [
+            dict(zip(names, row, strict=True))
+            for columns in rows_of(self._source)
+            for row in zip(*columns, strict=True)
+        ]
 
     def to_arrow(self) -> pa.Table:
         """The underlying `pyarrow.Table`, not a copy.
@@ -255,10 +265,11 @@ class Table:
         return picture(cell.as_buffer())
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._arrow.__arrow_c_stream__(requested_schema)
+        stream: object = self._source.__arrow_c_stream__(requested_schema)
+        return stream
 
     def __arrow_c_schema__(self) -> object:
-        return self._arrow.schema.__arrow_c_schema__()
+        return self._source.schema.__arrow_c_schema__()
 
     def write(self, path: StrPath, **options: Unpack[Writing]) -> list[str]:
         """Write a file in the format of its extension, or one per run if the path has `{run}`; returns the paths.
@@ -388,15 +399,15 @@ class Table:
     def __repr__(self) -> str:
         from tbq.table.draw import text
 
-        return text(self._arrow, self.kind)
+        return text(self._source, self.kind)
 
     def _repr_html_(self) -> str:
         from tbq.table.draw import page
 
-        return page(self._arrow, self.kind)
+        return page(self._source, self.kind)
 
     def _index(self, column: str) -> int:
-        names = self._arrow.column_names
+        names = self.columns
         if column not in names:
             near = closest(str(column), names)
             tip = f"; closest: {', '.join(near)}" if near else ""
@@ -422,7 +433,7 @@ class Table:
         return self._arrow.cast(pa.schema(fields))
 
     def _scalars(self, layout: str) -> pa.Table:
-        if not {"run", "tag", "step", "value"} <= set(self._arrow.column_names):
+        if not {"run", "tag", "step", "value"} <= set(self.columns):
             raise UsageError(
                 f"{layout} is for scalars, this is a table of {self.kind}",
                 hint="use log.scalars()",
@@ -440,11 +451,11 @@ class Table:
             selection.require(known, where=self.logdir)
         return selection.columns(known)
 
-    def _same(self, arrow: pa.Table) -> Table:
+    def _same(self, arrow: Arrow) -> Table:
         """A table of the same kind with other rows."""
         return type(self)(arrow, self.kind, tags=self._tags, logdir=self.logdir, began=self.began)
 
-    def _derived(self, arrow: pa.Table, kind: str) -> Table:
+    def _derived(self, arrow: Arrow, kind: str) -> Table:
         return Table(arrow, kind, logdir=self.logdir, began=self.began)
 
 

@@ -1,0 +1,56 @@
+// Takes Arrow data from other libraries, and gives it back when it is no longer needed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tables/arrow_abi.hpp"
+
+namespace tbq {
+
+// One of Arrow's C structs, moved out of the place where its producer put it.
+template <class T>
+class Imported {
+ public:
+  Imported() = default;
+  explicit Imported(T* from) : held_(*from) { from->release = nullptr; }
+  Imported(Imported&& other) noexcept : held_(other.held_) { other.held_.release = nullptr; }
+  Imported& operator=(Imported&&) = delete;
+  ~Imported() {
+    if (held_.release != nullptr) held_.release(&held_);
+  }
+  T* get() { return &held_; }
+  const T* operator->() const { return &held_; }
+  const T& operator*() const { return held_; }
+
+ private:
+  T held_{};
+};
+
+// The format of a column: of its indices and of its values if it is a dictionary.
+struct ColumnFormat {
+  std::string_view name, format, values;
+  static ColumnFormat of(const ArrowSchema& column) {
+    const auto text = [](const char* from) {
+      return from == nullptr ? std::string_view() : std::string_view(from);
+    };
+    return {text(column.name), text(column.format),
+            column.dictionary == nullptr ? std::string_view() : text(column.dictionary->format)};
+  }
+};
+
+inline bool is_string(std::string_view format) { return format == "u" || format == "U"; }
+
+// The validity bits of an array, or null if no row of it is absent.
+inline const uint8_t* validity(const ArrowArray& array) {
+  return array.null_count == 0 || array.n_buffers == 0 ? nullptr
+                                                       : static_cast<const uint8_t*>(array.buffers[0]);
+}
+
+// Whether a row of the array may be absent.
+bool has_nulls(const ArrowArray& array);
+
+}  // namespace tbq
