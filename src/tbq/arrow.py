@@ -42,7 +42,7 @@ def made(kind: str, columns: Mapping[str, Sequence[Any]]) -> Table:
         "int64": DataType.int64(),
         "float64": DataType.float64(),
     }
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name, type_ in columns_of(kind):
         array = Array(list(columns[name]), types[type_])
         arrays[name] = array.cast(_LABEL) if type_ == "label" else array
@@ -56,7 +56,7 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> Table:
     ['run', 'files']
     """
     columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
-    arrays = {
+    arrays: dict[str, Any] = {
         name: Array(
             values, DataType.int64() if any(isinstance(each, int) for each in values) else DataType.string()
         )
@@ -114,6 +114,14 @@ def values_of(column: ChunkedArray | Array | pa.ChunkedArray) -> list[Any]:
     if is_pyarrow(column) and str(column.type).startswith("dictionary<values=string"):
         column = ChunkedArray.from_arrow(column)  # seven times as fast
     return list(column.to_pylist())
+
+
+def dicts_of(table: Arrow) -> list[dict[str, Any]]:
+    """The rows as dicts."""
+    names = table.column_names
+    return [
+        dict(zip(names, row, strict=True)) for columns in rows_of(table) for row in zip(*columns, strict=True)
+    ]
 
 
 def part(table: Arrow, begin: int, count: int) -> Any:

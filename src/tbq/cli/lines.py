@@ -60,13 +60,14 @@ class Lines:
 
     def new(self, kind: str, rows: tbq.Table) -> None:
         """Show new rows."""
+        from tbq.arrow import arrow_of, values_of
         from tbq.cli.emit import draw_lines
         from tbq.export.cells import cell_rows
         from tbq.export.fit import that_fit
 
-        arrow = that_fit({"rows": rows.to_arrow()}, "csv", quiet=True)["rows"]
-        times = [time if time == time else 0.0 for time in arrow["wall_time"].fill_null(0.0).to_pylist()]
-        order = sorted(range(len(arrow)), key=times.__getitem__)
+        arrow = that_fit({"rows": arrow_of(rows)}, "csv", quiet=True)["rows"]
+        times = [time if time is not None and time == time else 0.0 for time in values_of(arrow["wall_time"])]
+        order = sorted(range(len(times)), key=times.__getitem__)
         cells = list(cell_rows(arrow))
         rows_shown = [dict(zip(arrow.column_names, cells[i], strict=True)) for i in order]
         names = [self._names(row) for row in rows_shown]

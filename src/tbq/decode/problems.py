@@ -208,16 +208,14 @@ def _of_series(result: Result, runs: Sequence[Run], restarts: str, counted_only:
 
 def _kept(result: Result, runs: Sequence[Run], counted: bool) -> list[int]:
     """The number of rows of each run; if nothing is stored, the number counted."""
-    import pyarrow as pa
+    from tbq.arrow import table_of, values_of
 
-    table = pa.table(result.series([run.name for run in runs]))
+    series = table_of(result.series([str(index) for index in range(len(runs))]))
     kept = [0] * len(runs)
     for run, rows in zip(
-        table["run"].combine_chunks().indices.to_pylist(),
-        table["count" if counted else "rows"].to_pylist(),
-        strict=True,
+        values_of(series["run"]), values_of(series["count" if counted else "rows"]), strict=True
     ):
-        kept[run] += rows
+        kept[int(run)] += rows
     return kept
 
 

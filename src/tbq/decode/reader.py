@@ -21,6 +21,7 @@ from tbq.text import shown_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from arro3.core import Table
 
     from tbq._core import Result
     from tbq.arrow import Arrow
@@ -224,11 +225,11 @@ class Reader:
         """The scalars of these runs, from a result."""
         return arrow.table_of(result.scalars([run.name for run in runs]))
 
-    def keys(self, result: Result, name: str, runs: Sequence[str]) -> pa.Table:
+    def keys(self, result: Result, name: str, runs: Sequence[str]) -> Table:
         """The places of a table's values, without reading them: `run, tag, step, wall_time, bytes`."""
         from tbq import _core
 
-        return table_of(_core.keys(result, name, runs))
+        return arrow.table_of(_core.keys(result, name, runs))
 
     def values(
         self,
@@ -237,13 +238,11 @@ class Reader:
         runs: Sequence[str],
         rows: Sequence[int] | None,
         columns: Sequence[str] | None,
-    ) -> pa.RecordBatchReader:
-        """A table of values batch by batch; `rows` are indices into `keys`, `columns` limits the columns."""
-        import pyarrow as pa
-
+    ) -> Any:
+        """A table of values as an Arrow stream; `rows` are indices into `keys`, `columns` limits the columns."""
         from tbq import _core
 
-        return pa.RecordBatchReader.from_stream(_core.table(result, name, runs, rows, columns))
+        return _core.table(result, name, runs, rows, columns)
 
     def value_problems(self, result: Result) -> tuple[list[tuple[str, int, str, int, int, int, str]], int]:
         """The problems of values since the last call, and the number of unlisted ones."""

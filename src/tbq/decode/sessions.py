@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tbq.arrow import dicts_of, table_of
 from tbq.decode import decode
 from tbq.decode.options import DecodeOptions
 from tbq.source.discover import WHOLE, Run
@@ -13,11 +14,9 @@ def split_sessions(
     runs: Sequence[Run], inflate: Callable[[bytes], bytes | None], threads: int | None = None
 ) -> list[Run]:
     """The sessions that logged a value, in order. A run with a single session stays unchanged."""
-    from tbq.decode.reader import table_of
-
     result = decode(runs, [], DecodeOptions(restarts="keep", threads=threads), inflate, session_tables=True)
     metadata = result.metadata()  # metadata of one session applies to all
-    sessions = table_of(result.sessions()).to_pylist()
+    sessions = dicts_of(table_of(result.sessions()))
     paths = [path for run in runs for path in run.files]
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
     places = sorted((session["file"], session["offset"]) for session in sessions)

@@ -27,8 +27,12 @@ def chosen(table: Arrow, columns: Sequence[str] | str | None) -> Arrow:
     if not isinstance(spec, Iterable) or isinstance(spec, bytes):
         raise bad("columns", columns, "names of columns, as a list or separated by commas")
     known = table.column_names
-    names = (
-        [columns] if columns in known else columns.split(",") if isinstance(columns, str) else list(columns)
+    names: list[str] = (
+        [str(columns)]
+        if columns in known
+        else columns.split(",")
+        if isinstance(columns, str)
+        else list(columns)
     )
     for name in names:
         if name not in known:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.arguments import StrPath, choices, keywords, whole
 from tbq.arguments import path as _path
+from tbq.arrow import to_pyarrow
 from tbq.columns.codes import values_of
 from tbq.decode.options import SELECTED
 from tbq.errors import DamageError, OutputError
@@ -86,7 +87,7 @@ def write_media(
     pairs: dict[tuple[str, str], str] = {}
     picked = {}
     for name, values in located.items():
-        keys = values.keys()
+        keys = to_pyarrow(values.keys())
         for pair in zip(values_of(keys["run"]), values_of(keys["tag"]), strict=True):
             pairs.setdefault(pair, _shown(name, pair[1]))
         picked[name] = _every(keys, every)
@@ -201,7 +202,7 @@ def _meshes(values: Values, rows: list[int]) -> Iterator[_File]:
     """One PLY file per mesh of the batch, with the faces and colours of the same step."""
     from tbq.kinds.meshes import mesh
 
-    keys = values.keys()
+    keys = to_pyarrow(values.keys())
     parts: dict[tuple[str, str, int], dict[str, int]] = {}
     for key in keys.to_pylist():
         base, _, part = key["tag"].rpartition("_")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.arguments import keywords
 from tbq.arrow import having, joined, made, table_of, take, typed, values_of
@@ -59,7 +59,7 @@ def overview(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Se
             reader.survey(**reading)
         return table_of_problems(each for each in reader.problems if run is None or each.run in names)
     if kind == "files":
-        table = _in_parts(reader, reading, lambda part, result: files(part, result.files))
+        table = _in_parts(reader, kind, reading, lambda part, result: files(part, result.files))
     else:
         table = _runs(reader, reading)
     return table if run is None else having(table, "run", set(names))
@@ -136,7 +136,7 @@ def worst_health(of_files: Sequence[str], has_values: bool) -> str:
 
 def files(runs: Sequence[Run], reports: Sequence[FileReport]) -> Arrow:
     """The `files` table."""
-    columns = {
+    columns: dict[str, list[Any]] = {
         "run": [runs[report.run].name for report in reports],
         "path": [shown_path(path_of(report)) for report in reports],
         "bytes": [report.bytes for report in reports],
@@ -159,7 +159,7 @@ def runs(runs: Sequence[Run], reports: Sequence[FileReport], totals: Sequence[To
         by_run[report.run].append(report)
     # Column by column, not row by row: with thousands of runs this is a large part of `tbq ls`.
     joined = [of_run[0] if len(of_run) == 1 else _Joined(of_run) for of_run in by_run]
-    columns = {
+    columns: dict[str, list[Any]] = {
         "run": [run.name for run in runs],
         "files": [len(of_run) for of_run in by_run],
         "bytes": [report.bytes for report in joined],

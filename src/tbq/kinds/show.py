@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.arguments import keywords, whole
-from tbq.columns.codes import values_of
+from tbq.arrow import dicts_of, to_pyarrow, values_of
 from tbq.decode.options import WHICH, Reading, Which
 from tbq.errors import SelectionError
 from tbq.kinds.overview import overview
 from tbq.kinds.single import find
+from tbq.kinds.values import kinds_of
 from tbq.select import Selection, several
-from tbq.table.scalars import series as read_series
+from tbq.table.scalars import one_series
 from tbq.text import counted, page, printable, shell_word
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from arro3.core import Table
 
     from tbq.decode.reader import Reader
 
@@ -33,16 +34,13 @@ def show(reader: Reader, tag: str, **which: Unpack[Which]) -> str:
     values, step = find(reader, kind, tag, **which)
     key, rows = values.at(step)
     head = printable(f"{kind} · run {key['run']} · tag {key['tag']} · step {key['step']:,}")
-    if not len(rows):
+    if not rows.num_rows:
         return f"{head}\n(cannot be decoded)"
     return f"{head}\n{page(_BODIES.get(kind, _plain)(rows, key))}"
 
 
 def _kind(reader: Reader, tag: str, run: str | None) -> str:
-    table = overview(reader, "tags", run=run)
-    kinds: dict[str, set[str]] = {}
-    for name, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
-        kinds.setdefault(name, set()).add(kind)
+    kinds = kinds_of(overview(reader, "tags", run=run))
     names = Selection.of(tag).require(list(kinds), where=reader.path, others=lambda: reader.names)
     if len(names) > 1:
         raise several("tag", names)
@@ -50,44 +48,42 @@ def _kind(reader: Reader, tag: str, run: str | None) -> str:
 
 
 def _scalars(reader: Reader, tag: str, which: Which) -> str:
-    import numpy as np
-
     step, run = which.pop("step", None), which.pop("run", None)
     step = None if step is None else whole("step", step)
     reading: Reading = which
-    series = read_series(reader, tag, run, **reading)
-    values = series.values
-    steps = f"steps {series.steps.min():,} to {series.steps.max():,}"
-    head = f"scalars · tag {printable(tag)} · {len(values):,} points, {steps}"
+    table = one_series(reader, tag, run, None, **reading)
+    steps, values = values_of(table["step"]), values_of(table["value"])
+    head = f"scalars · tag {printable(tag)} · {len(values):,} points, steps {min(steps):,} to {max(steps):,}"
     if step is not None:
-        at_step = np.flatnonzero(series.steps == step)
-        if not len(at_step):
-            near = int(series.steps[np.argmin(np.abs(series.steps - step))])
+        at_step = [value for other, value in zip(steps, values, strict=True) if other == step]
+        if not at_step:
+            near = min(steps, key=lambda other: abs(other - step))
             raise SelectionError(f"{tag} has no value at step {step:,}; closest: {near:,}", path=reader.path)
-        return f"{head}\nvalue {values[at_step[-1]]:.9g} at step {step:,}"
-    known = values[~np.isnan(values)]
-    lines = [head, f"last {values[-1]:.9g} at step {series.steps[-1]:,}"]
-    if len(known):
-        low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-        lines.append(f"min  {values[low]:.9g} at step {series.steps[low]:,}")
-        lines.append(f"max  {values[high]:.9g} at step {series.steps[high]:,}")
+        return f"{head}\nvalue {at_step[-1]:.9g} at step {step:,}"
+    known = [row for row, value in enumerate(values) if value == value]
+    lines = [head, f"last {values[-1]:.9g} at step {steps[-1]:,}"]
+    if known:
+        low, high = min(known, key=values.__getitem__), max(known, key=values.__getitem__)
+        lines.append(f"min  {values[low]:.9g} at step {steps[low]:,}")
+        lines.append(f"max  {values[high]:.9g} at step {steps[high]:,}")
     if len(known) < len(values):
         lines.append(f"NaN  {len(values) - len(known):,} times")
     return "\n".join(lines)
 
 
-def _text(rows: pa.Table, _key: dict[str, Any]) -> str:
+def _text(rows: Table, _key: dict[str, Any]) -> str:
     from tbq.kinds.texts import joined
 
     return joined(rows)
 
 
-def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
+def _tensor(table: Table, _key: dict[str, Any]) -> str:
     import numpy as np
 
     from tbq.arrays import without_overflow
     from tbq.kinds.tensors import array, corner
 
+    rows = to_pyarrow(table)
     dtype, shape = rows["dtype"][0].as_py(), rows["shape"][0].as_py()
     if shape is None:
         return (
@@ -110,7 +106,7 @@ def _tensor(rows: pa.Table, _key: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _histogram(rows: pa.Table, _key: dict[str, Any]) -> str:
+def _histogram(rows: Table, _key: dict[str, Any]) -> str:
     from tbq.kinds.histograms import HistogramTable, bars
 
     histogram = HistogramTable(rows, "histograms").histogram(0)
@@ -120,9 +116,9 @@ def _histogram(rows: pa.Table, _key: dict[str, Any]) -> str:
     return f"{histogram.total:g} values from {low:.6g} to {high:.6g}, median {middle:.6g}\n{bars(histogram)}"
 
 
-def _image(rows: pa.Table, key: dict[str, Any]) -> str:
+def _image(rows: Table, key: dict[str, Any]) -> str:
     lines = []
-    for row in rows.select(["index", "width", "height", "format", "data"]).to_pylist():
+    for row in dicts_of(rows.select(["index", "width", "height", "format", "data"])):
         size = f"{row['width']} × {row['height']}" if row["width"] else "unknown size"
         lines.append(
             f"[{row['index']}] {size} {row['format'] or 'of unknown format'}, {len(row['data']):,} bytes"
@@ -130,11 +126,9 @@ def _image(rows: pa.Table, key: dict[str, Any]) -> str:
     return "\n".join([*lines, _extract(key)])
 
 
-def _audio(rows: pa.Table, key: dict[str, Any]) -> str:
+def _audio(rows: Table, key: dict[str, Any]) -> str:
     lines = []
-    for row in rows.select(
-        ["index", "sample_rate", "channels", "frames", "content_type", "data"]
-    ).to_pylist():
+    for row in dicts_of(rows.select(["index", "sample_rate", "channels", "frames", "content_type", "data"])):
         seconds = (
             f"{row['frames'] / row['sample_rate']:.3g} s" if row["sample_rate"] and row["frames"] else "?"
         )
@@ -152,7 +146,7 @@ def _extract(key: dict[str, Any]) -> str:
     )
 
 
-def _plain(rows: pa.Table, _key: dict[str, Any]) -> str:
+def _plain(rows: Table, _key: dict[str, Any]) -> str:
     from tbq.table.draw import text
 
     keys = ("run", "tag", "step", "wall_time")

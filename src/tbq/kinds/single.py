@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from tbq.arguments import bad, keywords, whole
+from tbq.arrow import to_pyarrow
 from tbq.decode.options import WHICH, Reading, Which
 from tbq.errors import DamageError, SelectionError
 from tbq.kinds.values import Values, locate
@@ -35,7 +36,7 @@ class FoundValues(NamedTuple):
 
     def row(self) -> pa.Table:
         """The rows of the value."""
-        return self.values.at(self.step)[1]
+        return to_pyarrow(self.values.at(self.step)[1])
 
 
 def find(reader: Reader, kind: str, tag: Names, **which: Unpack[Which]) -> FoundValues:
@@ -110,7 +111,8 @@ def text(reader: Reader, tag: str, **which: Unpack[Which]) -> str:
     """One text; a text tensor as lines, or as a Markdown table."""
     from tbq.kinds.texts import joined
 
-    return joined(find(reader, "texts", tag, **which).row())
+    values, step = find(reader, "texts", tag, **which)
+    return joined(values.at(step)[1])
 
 
 def mesh(reader: Reader, name: str, **which: Unpack[Which]) -> Mesh:

@@ -83,7 +83,7 @@ def table(reader: Reader, kind: str, tag: Names = None, **selected: Unpack[Selec
             f"{kind} is not a table of a log", hint="log.write_media(path) writes it, with the files it lists"
         )
     values = locate(reader, kind, tag, **selected)
-    return table_of(values.arrow(), kind, reader.path, reader.began)
+    return table_of(values.table(), kind, reader.path, reader.began)
 
 
 def tables(reader: Reader, tag: Names = None, **selected: Unpack[Selected]) -> dict[str, Table]:
@@ -97,5 +97,5 @@ def tables(reader: Reader, tag: Names = None, **selected: Unpack[Selected]) -> d
         quiet: Selected = {**selected, "on_error": "ignore"}  # the first read has reported these files
         out["scalars"] = scalars(reader, tag=tag, **quiet)
     for name, of_kind in values.items():
-        out[name] = table_of(of_kind.arrow(), name, reader.path, reader.began)
+        out[name] = table_of(of_kind.table(), name, reader.path, reader.began)
     return {name: each for name, each in out.items() if len(each)}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from tbq.arrow import values_of
+from arro3.core import Array, DataType, Table
+
+from tbq.arrow import Arrow, dicts_of, having, part, table_of, to_pyarrow, values_of
 from tbq.decode.options import DecodeOptions, OnError, Reading
 from tbq.decode.problems import path_of
-from tbq.decode.reader import Reader, table_of
+from tbq.decode.reader import Reader
 from tbq.errors import SelectionError
 from tbq.problems import Problem
-from tbq.schema import schema
+from tbq.schema import columns_of, schema
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
 from tbq.source.files import present
@@ -111,26 +113,17 @@ class Values:
 
     def series(self) -> pa.Table:
         """One row per (run, tag, kind) of the same read, whatever was selected."""
-        return table_of(self._result.series([run.name for run in self._runs]))
+        return to_pyarrow(self._result.series([run.name for run in self._runs]))
 
     def kinds(self) -> dict[str, set[str]]:
         """The kinds of each tag of the same read."""
-        series = self.series()
-        kinds: dict[str, set[str]] = {}
-        for tag, kind in zip(values_of(series["tag"]), values_of(series["kind"]), strict=True):
-            kinds.setdefault(tag, set()).add(kind)
-        return kinds
+        return kinds_of(table_of(self._result.series([run.name for run in self._runs])))
 
-    def keys(self) -> pa.Table:
+    def keys(self) -> Table:
         """The places of the values: `run, tag, step, wall_time, bytes`, and `row`, their number. Reads no value."""
-        import numpy as np
-        import pyarrow as pa
-
-        from tbq.columns.rows import having
-
         keys = self.reader.keys(self._result, self.name, [run.name for run in self._runs])
-        keys = keys.append_column("row", pa.array(np.arange(len(keys), dtype=np.int64)))
-        return keys if self._names is None else having(keys, "tag", self._names)
+        keys = keys.append_column("row", Array(range(keys.num_rows), DataType.int64()))
+        return keys if self._names is None else having(keys, "tag", set(self._names))
 
     def batches(
         self, rows: Sequence[int] | None = None, columns: Sequence[str] | None = None
@@ -139,17 +132,24 @@ class Values:
 
         Parts of a large value that only omitted columns need are neither read nor verified.
         """
-        yield from self._reader(rows, columns)
+        import pyarrow as pa
+
+        yield from pa.RecordBatchReader.from_stream(self._stream(rows, columns))
         self._tell()
         if self.name == "nodes":
             yield from self._layers(rows)
 
-    def arrow(self, rows: Sequence[int] | None = None, numbered: bool = False) -> pa.Table:
+    def table(self, rows: Sequence[int] | None = None, numbered: bool = False) -> Arrow:
         """The full table, or some of its rows. `numbered` adds a column with the number of each row's value."""
-        table = self._reader(rows, [*schema(self.name).names, NUMBER] if numbered else None).read_all()
+        names = [*(name for name, _ in columns_of(self.name)), NUMBER] if numbered else None
+        table = table_of(self._stream(rows, names))
         self._tell()
         layers = self._layers(rows, numbered) if self.name == "nodes" else []
-        return self._by_run(table, layers) if layers else table
+        return self._by_run(to_pyarrow(table), layers) if layers else table
+
+    def arrow(self, rows: Sequence[int] | None = None, numbered: bool = False) -> pa.Table:
+        """The same as a pyarrow table."""
+        return to_pyarrow(self.table(rows, numbered))
 
     def sibling(self, name: str) -> Values:
         """Another table of the same values: `nodes` beside `graphs`, `hparam_metrics` beside `hparams`."""
@@ -159,11 +159,9 @@ class Values:
         """Add a problem to the log's problems."""
         self.reader.note([problem], self._on_error)
 
-    def _reader(
-        self, rows: Sequence[int] | None, columns: Sequence[str] | None = None
-    ) -> pa.RecordBatchReader:
+    def _stream(self, rows: Sequence[int] | None, columns: Sequence[str] | None = None) -> Any:
         if rows is None and self._names is not None:
-            rows = self.keys()["row"].to_pylist()
+            rows = values_of(self.keys()["row"])
         picked = None if rows is None else [int(row) for row in rows]
         present(self._runs)  # large values are read from their files from here on
         return self.reader.values(self._result, self.name, [run.name for run in self._runs], picked, columns)
@@ -181,7 +179,8 @@ class Values:
         rows_of_layers: list[dict[str, Any]] = []
         if self.reader.has_layers:
             return []
-        for batch in self.sibling("graphs")._reader(rows, [*schema("graphs").names, NUMBER]):
+        graphs = self.sibling("graphs")._stream(rows, [*schema("graphs").names, NUMBER])
+        for batch in pa.RecordBatchReader.from_stream(graphs):
             for i in (n for n, how in enumerate(batch["format"].to_pylist()) if how == "keras_model"):
                 key = {name: batch[name][i].as_py() for name in keys}
                 try:
@@ -226,7 +225,7 @@ class Values:
             tag=tag,
         )
 
-    def at(self, step: int | None) -> tuple[dict[str, Any], pa.Table]:
+    def at(self, step: int | None) -> tuple[dict[str, Any], Table]:
         """The key and the rows of the value at that step, or of the last readable value.
 
         All values must have one run and one tag; several images may be one value.
@@ -234,20 +233,16 @@ class Values:
         keys = self.keys()
         _single(keys, "run")
         _single(keys, "tag")
-        steps = keys["step"].to_pylist()
+        steps = values_of(keys["step"])
         matching = [i for i, other in enumerate(steps) if step is None or other == step]
         if not matching:
             raise self._no_step(step, steps)
         for i in reversed(matching):
-            key: dict[str, Any] = keys.slice(i, 1).to_pylist()[0]
-            table = self._reader([key["row"]]).read_all()
-            if not self._tell() or len(self._readable(table)):
+            (key,) = dicts_of(part(keys, i, 1))
+            table = table_of(self._stream([key["row"]]))
+            if not self._tell() or self._has_content(table):
                 return key, table
         raise SelectionError("the value cannot be read", path=self.reader.path, hint="see log.problems")
-
-    def row(self, step: int | None) -> pa.Table:
-        """The rows of one value, as in `at`."""
-        return self.at(step)[1]
 
     def last(self, series: Mapping[tuple[str, str], Sequence[int]]) -> pa.Table:
         """The last readable row of each run and tag, in the order of the table."""
@@ -264,6 +259,11 @@ class Values:
             remaining = {pair: rows for pair, rows in remaining.items() if pair not in read and rows}
         return self.arrow(sorted(chosen))
 
+    def _has_content(self, table: Table) -> bool:
+        """Whether a row has a decoded value."""
+        column = _CONTENT.get(self.name)
+        return table.num_rows > (0 if column is None else table[column].null_count)
+
     def _readable(self, table: pa.Table) -> pa.Table:
         """The rows with decoded values."""
         column = _CONTENT.get(self.name)
@@ -274,11 +274,11 @@ class Values:
         run."""
         keys = self.keys()
         _single(keys, "run")
-        steps = keys["step"].to_pylist()
+        steps = values_of(keys["step"])
         if not steps or (step is not None and step not in steps):
             raise self._no_step(step, steps)
         by_step: dict[int, dict[str, int]] = {}
-        for tag, at, row in zip(values_of(keys["tag"]), steps, keys["row"].to_pylist(), strict=True):
+        for tag, at, row in zip(values_of(keys["tag"]), steps, values_of(keys["row"]), strict=True):
             by_step.setdefault(at, {})[tag] = row  # of two values at one step, the last counts
         for at in sorted(by_step, reverse=True) if step is None else [step]:
             yield sorted(by_step[at].values())
@@ -295,8 +295,16 @@ class Values:
         )
 
 
-def _single(keys: pa.Table, name: str) -> None:
+def kinds_of(table: Table) -> dict[str, set[str]]:
+    """The kinds of each tag in a table of tags or series."""
+    kinds: dict[str, set[str]] = {}
+    for tag, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
+        kinds.setdefault(tag, set()).add(kind)
+    return kinds
+
+
+def _single(keys: Table, name: str) -> None:
     """Raise if the keys have several runs or tags."""
-    names = sorted(keys[name].unique().to_pylist())
+    names = sorted(set(values_of(keys[name])))
     if len(names) > 1:
         raise several(name, names)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tbq.arrow import table_of
 from tbq.columns.codes import values_of
 from tbq.decode.reader import Reader
 from tbq.errors import UsageError
@@ -19,6 +20,7 @@ from tbq.source.inflate import Unpacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from arro3.core import Table
 
     from tbq.decode.options import DecodeOptions, OnError
     from tbq.errors import SourceError
@@ -94,8 +96,8 @@ class LakeReader(Reader):
     def scalars(self, result: Any, runs: Sequence[Run]) -> pa.Table:
         return result.scalars()
 
-    def keys(self, result: Any, name: str, runs: Sequence[str]) -> pa.Table:
-        return result.values(name).keys
+    def keys(self, result: Any, name: str, runs: Sequence[str]) -> Table:
+        return table_of(result.values(name).keys)
 
     def values(
         self,
@@ -104,8 +106,8 @@ class LakeReader(Reader):
         runs: Sequence[str],
         rows: Sequence[int] | None,
         columns: Sequence[str] | None,
-    ) -> pa.RecordBatchReader:
-        return result.values(name).read(rows, columns).to_reader()
+    ) -> Any:
+        return result.values(name).read(rows, columns)
 
     def value_problems(self, result: Any) -> tuple[list[Any], int]:
         return [], 0

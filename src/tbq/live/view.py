@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from tbq.arguments import choice
+from tbq.arrow import to_pyarrow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +93,7 @@ class View:
         result, runs = self._store.everything(self._follower.core_kind(kind))
         tags = sorted({tag for _, tag in series})
         values = Values(self._follower.reader, kind, result, runs, tags, "ignore")
-        keys = values.keys()
+        keys = to_pyarrow(values.keys())
         rows: dict[tuple[str, str], list[int]] = {pair: [] for pair in series}
         columns = (values_of(keys["run"]), values_of(keys["tag"]), keys["row"].to_pylist())
         for run, tag, row in zip(*columns, strict=True):

@@ -86,14 +86,11 @@ def chart_or_table(
 
 def _kinds_of(reader: Reader, tag: Names, run: Names) -> set[str]:
     """The kinds of values of these tags."""
-    from tbq.arrow import values_of
     from tbq.kinds.overview import overview
+    from tbq.kinds.values import kinds_of
     from tbq.select import Selection
 
-    table = overview(reader, "tags", run=run)
-    kinds: dict[str, set[str]] = {}
-    for name, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):
-        kinds.setdefault(name, set()).add(kind)
+    kinds = kinds_of(overview(reader, "tags", run=run))
     return {kind for name in Selection.of(tag).resolve(kinds).names for kind in kinds[name]}
 
 

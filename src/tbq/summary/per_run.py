@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
 from tbq.arguments import choice, choices, keywords, mapping
+from tbq.arrow import to_pyarrow
 from tbq.columns.codes import names_in, values_of
 from tbq.columns.names import TAG, distinct
 from tbq.columns.rows import take_cells
@@ -209,7 +210,7 @@ def _of_media(
     """The last value of each run and tag: the text, or the encoded bytes of the first of several."""
     import pyarrow as pa
 
-    keys = values.keys()
+    keys = to_pyarrow(values.keys())
     included = {tag for tag in names_in(keys["tag"]) if wanted.takes(kind, tag)}
     last = _last(values, keys, steps, included)
     cells: Mapping[tuple[str, str], Any] = _texts(last) if kind == "texts" else _encoded(last)

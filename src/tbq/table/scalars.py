@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from tbq.arrow import to_pyarrow
+from tbq.arrow import arrow_of, to_pyarrow, values_of
 from tbq.decode.options import DecodeOptions
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq._core import Result
+    from tbq.arrow import Arrow
     from tbq.decode.options import Reading
     from tbq.decode.reader import Reader
 
@@ -71,9 +72,15 @@ def series(
     reader: Reader, tag: str, run: str | None = None, steps: Steps = None, **reading: Unpack[Reading]
 ) -> Series:
     """One scalar tag of one run."""
-    table = scalars(reader, tag, run, steps, **reading).to_arrow()
+    table = to_pyarrow(one_series(reader, tag, run, steps, **reading))
+    return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
+
+
+def one_series(reader: Reader, tag: str, run: str | None, steps: Steps, **reading: Unpack[Reading]) -> Arrow:
+    """The rows of one scalar tag of one run; several runs or tags are an error."""
+    table = arrow_of(scalars(reader, tag, run, steps, **reading))
     for name in ("run", "tag"):
-        names = sorted(table[name].unique().to_pylist())
+        names = sorted(set(values_of(table[name])))
         if len(names) > 1:
             raise several(name, names)
-    return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
+    return table

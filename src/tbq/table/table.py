@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from tbq.arguments import StrPath, bad, choice, keywords, whole
-from tbq.arrow import is_pyarrow, part, rows_of, to_pyarrow
+from tbq.arrow import dicts_of, is_pyarrow, part, rows_of, to_pyarrow
 from tbq.errors import UsageError, missing
 from tbq.select import Names, Selection, closest
 
@@ -199,12 +199,7 @@ class Table:
         >>> Table(pa.table({"step": [1]})).to_dicts()
         [{'step': 1}]
         """
-        names = self.columns
-        return [
-            dict(zip(names, row, strict=True))
-            for columns in rows_of(self._source)
-            for row in zip(*columns, strict=True)
-        ]
+        return dicts_of(self._source)
 
     def to_arrow(self) -> pa.Table:
         """The underlying `pyarrow.Table`, not a copy.

@@ -28,24 +28,24 @@ def points_json(points: Points, form: Form) -> bytes:
     >>> points_json(points, "list"), points_json(points, "object")
     (b'[[1.5,7,"NaN"]]', b'[{"wallTime":1.5,"step":7,"value":"NaN"}]')
     """
-    from tbq._core import Cell, TextColumn, TextRows
+    from arro3.core import Array
+
+    from tbq._core import TextRows
 
     before, after = _FORMS[form]
     specials = ['"NaN"', '"Infinity"', '"-Infinity"']
     writer = TextRows(True, ",", False, before, [",", after], ["null", *specials], specials)
-    wall_times = np.ascontiguousarray(points.wall_times, np.float64)
-    steps = np.ascontiguousarray(points.steps, np.int64)
-    values = np.ascontiguousarray(points.values, np.float64)
-    columns = [
-        TextColumn(Cell.float64, 0, 0, wall_times.ctypes.data),
-        TextColumn(Cell.int64, 0, 0, steps.ctypes.data),
-        TextColumn(Cell.float64, 0, 0, values.ctypes.data),
+    arrays = [
+        np.ascontiguousarray(points.wall_times, np.float64),
+        np.ascontiguousarray(points.steps, np.int64),
+        np.ascontiguousarray(points.values, np.float64),
     ]
+    columns = [column for column in map(writer.column, map(Array.from_numpy, arrays)) if column is not None]
     answer = io.BytesIO()  # its buffer is returned without a copy
     answer.write(b"[")
     row = 0
-    while row < len(steps):
-        row, text = writer.write(columns, row, len(steps), 1 << 20)
+    while row < len(points.steps):
+        row, text = writer.write(columns, row, len(points.steps), 1 << 20)
         answer.write(text)
     answer.write(b"]")
     return answer.getvalue()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq.arrow import to_pyarrow
 from tbq.columns.codes import values_of
 from tbq.errors import TbqError
 from tbq.kinds import audio as _audio
@@ -52,7 +53,7 @@ def located(log: LiveLog, run: str, kind: str) -> Values:
 
 def keys(values: Values, tag: str) -> list[tuple[int, float, int]]:
     """Step, wall time and row of each value of a tag, sorted by step; the last one of each step."""
-    table = values.keys()
+    table = to_pyarrow(values.keys())
     by_step: dict[int, tuple[int, float, int]] = {}
     columns = (values_of(table["tag"]), *(table[name].to_pylist() for name in ("step", "wall_time", "row")))
     for of, step, wall, row in zip(*columns, strict=True):
@@ -102,7 +103,7 @@ def _marks(
     log: LiveLog, run: str, values: Values, tag: str, by_step: list[tuple[int, float, int]]
 ) -> list[str]:
     """A mark for each value. It changes whenever the value may have changed, so addresses with it are never stale."""
-    table = values.keys()
+    table = to_pyarrow(values.keys())
     rows = [
         row for of, row in zip(values_of(table["tag"]), table["row"].to_pylist(), strict=True) if of == tag
     ]
@@ -119,7 +120,7 @@ def _counts(values: Values, rows: list[int]) -> list[int]:
     steps: list[int] = []
     for batch in values.batches(rows, ["step", "index"]):
         steps += batch["step"].to_pylist()
-    keys_of = values.keys()["step"].to_pylist()
+    keys_of = to_pyarrow(values.keys())["step"].to_pylist()
     place = {keys_of[row]: i for i, row in enumerate(rows)}
     for step in steps:
         counts[place[step]] += 1
