@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from statistics import median
 from typing import Literal, NamedTuple
 
 from tbq.roles import role
@@ -86,6 +85,8 @@ def _stopped_early(silent: Iterable[str], last_steps: Mapping[str, int | None]) 
     for run, step in last_steps.items():
         if step is not None:
             steps.setdefault(family[run], []).append(step)
+    from statistics import median  # here, because importing it takes longer than most commands compute
+
     early = []
     for run in silent:
         step, of_family = last_steps[run], steps.get(family[run], [])

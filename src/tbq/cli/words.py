@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -45,7 +44,11 @@ def alike(name: str, known: Iterable[str]) -> list[str]:
     if same:
         return same[:1]
     begun = [other for other in known if len(low.strip("-")) > 2 and other.lower().startswith(low)]
-    return begun[:1] if len(begun) == 1 else difflib.get_close_matches(low, known, n=3, cutoff=0.7)
+    if len(begun) == 1:
+        return begun
+    import difflib
+
+    return difflib.get_close_matches(low, known, n=3, cutoff=0.7)
 
 
 def _option(wrong: click.ClickException, context: click.Context | None) -> str | None:

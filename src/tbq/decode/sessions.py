@@ -20,7 +20,7 @@ def split_sessions(
     paths = [path for run in runs for path in run.files]
     ranges: dict[tuple[int, int], tuple[int, int]] = {}
     places = sorted((session["file"], session["offset"]) for session in sessions)
-    for (file, offset), (next_file, next_offset) in zip(places, [*places[1:], (-1, 0)], strict=True):
+    for (file, offset), (next_file, next_offset) in zip(places, [*places, (-1, 0)][1:], strict=True):
         ranges[file, offset] = (offset, next_offset if next_file == file else WHOLE[1])
     of_run: dict[int, list[tuple[int, int]]] = {}
     for session in sessions:

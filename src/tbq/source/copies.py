@@ -6,7 +6,6 @@ files that begin alike are compared: the first record of an event file has the t
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import zlib
@@ -19,6 +18,8 @@ from tbq.source.urls import is_remote
 from tbq.text import shell_word, shown_path
 
 if TYPE_CHECKING:
+    import gzip
+
     from tbq.source.remote import Remote
 
 _HEAD = 40  # bytes of the first record that every writer writes, with its time
@@ -158,6 +159,8 @@ def _opened(path: str) -> IO[bytes] | gzip.GzipFile:
     file = open(path, "rb")  # noqa: SIM115
     if file.read(2) == _GZIP:
         file.close()
+        import gzip
+
         return gzip.open(path)
     file.seek(0)
     return file

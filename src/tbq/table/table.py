@@ -66,6 +66,9 @@ class Table:
             self._source = to_pyarrow(self._source)
         return self._source
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_source": self._arrow}  # other processes get a pyarrow table: arro3's has no pickle
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns.
