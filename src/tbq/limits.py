@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.arguments import bad
 from tbq.numbers import sized
@@ -51,8 +50,7 @@ def allowing(max_unpacked: Size) -> Iterator[None]:
         _command_limit.reset(before)
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(NamedTuple):
     """The most that a file may unpack to: `most` bytes, or by default 256 MiB and a hundred times its size.
 
     >>> Limit.of("1GB").refusal(2_000_000_000, 1_000_000)

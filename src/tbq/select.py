@@ -5,8 +5,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError, warn
@@ -26,20 +27,18 @@ _SPACES = " \t\n\r\f\v"  # between the words of a filter
 _LONGEST = 2000  # characters of a name that the expression of a filter sees
 
 
-@dataclass(frozen=True)
-class Unmatched:
+class Unmatched(NamedTuple):
     """An item of a selection that matched no name, and the names that come closest."""
 
     item: str
     closest: list[str]
 
 
-@dataclass(frozen=True)
-class Resolved:
+class Resolved(NamedTuple):
     """A selection applied to all names: the selected names in order, and the items without a match."""
 
     names: list[str]
-    unmatched: list[Unmatched] = field(default_factory=list)
+    unmatched: list[Unmatched]
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ class Selection:
         """Apply the selection to all names: items in their order, each pattern's names sorted."""
         known = sorted(set(names))
         if self.items is None:
-            return Resolved(known)
+            return Resolved(known, [])
         all_names = set(known)
         selected: dict[str, None] = {}
         unmatched = []

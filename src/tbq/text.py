@@ -148,7 +148,7 @@ class Screen(io.RawIOBase):
 # A number in a name: a version (1.2.10), or an integer or decimal with an optional exponent. A minus sign or a
 # point begins a number only if it follows neither a letter nor a digit: `x=-1` is negative, `run-1` is not.
 _EXPONENT = r"(?:[eE][+-]?[0-9]+(?![^\W_]))?"
-_NUMBER = re.compile(
+_NUMBER = (
     r"([0-9]+(?:\.[0-9]+){2,}"
     rf"|(?:(?<![^\W_])-)?[0-9]+(?:\.[0-9]+)?{_EXPONENT}"
     rf"|(?<![^\W_])-?\.[0-9]+{_EXPONENT})"
@@ -164,7 +164,7 @@ def natural(name: str) -> list[tuple[int, float, str]]:
     ['lr=1e-3', 'lr=0.03', 'lr=0.1', 'run_9', 'Run_10', 'v1.9.0', 'v1.10.0', 'x=-2', 'x=-1']
     """
     parts: list[str] = []
-    for i, part in enumerate(_NUMBER.split(name)):
+    for i, part in enumerate(re.split(_NUMBER, name)):
         # Compare the numbers of a version one by one.
         parts += re.split(r"(\.)", part) if i % 2 and part.count(".") > 1 else [part]
     key = [(1, float(part), part) if i % 2 else (0, 0.0, part.lower()) for i, part in enumerate(parts)]
@@ -264,16 +264,16 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     return text if is_text(text) else shown_name(text)
 
 
+# Strings, which `re` compiles on first use: few commands show a URL, and compiling takes as long as a small log.
+#
 # A user and a password end at the last @ before the path. If the text after the colon is not a port, they continue
 # past a slash, which the user forgot to escape.
-_USER = re.compile(
-    r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2})(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
-)
-_QUERY = re.compile(r"(?i)\b(https?:/{1,2}[^\s?#'\"<>]*)([?#])[^\s'\"<>)]*[^\s'\"<>):,]")
-_NAMED_SECRET = re.compile(
+_USER = r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2})(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
+_QUERY = r"(?i)\b(https?:/{1,2}[^\s?#'\"<>]*)([?#])[^\s'\"<>)]*[^\s'\"<>):,]"
+_NAMED_SECRET = (
     r"(?i)([?&;#][^=&\s]*(?:sig|token|secret|key|credential|passw|pwd|auth)[^=&\s]*=)[^&\s'\"<>)]+"
 )
-_CONTAINER = re.compile(r"(?i)(?:abfss?|wasbs?)://[^/:@]+@")
+_CONTAINER = r"(?i)(?:abfss?|wasbs?)://[^/:@]+@"
 
 
 def without_secrets(text: str) -> str:
@@ -287,10 +287,10 @@ def without_secrets(text: str) -> str:
     if ":/" not in text:
         return text
     if "@" in text:
-        text = _USER.sub(lambda match: match[0] if _CONTAINER.fullmatch(match[0]) else match[1], text)
+        text = re.sub(_USER, lambda match: match[0] if re.fullmatch(_CONTAINER, match[0]) else match[1], text)
     if "?" in text or "#" in text:
-        text = _QUERY.sub(lambda match: f"{match[1]}{match[2]}{GAP}", text)
-        text = _NAMED_SECRET.sub(lambda match: f"{match[1]}{GAP}", text)
+        text = re.sub(_QUERY, lambda match: f"{match[1]}{match[2]}{GAP}", text)
+        text = re.sub(_NAMED_SECRET, lambda match: f"{match[1]}{GAP}", text)
     return text
 
 

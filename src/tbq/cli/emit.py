@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.errors import UsageError
 from tbq.text import counted, escaped, page, paragraph, printable, without_secrets
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 _TEXT_FORMATS = ("csv", "tsv", "json", "jsonl", "md", "html")
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """The output options of a table."""
 
     path: str | None
@@ -37,7 +35,7 @@ class Output:
     @property
     def target(self) -> dict[str, Any]:
         """How to write a file, as keywords of the library."""
-        return {name: value for name, value in vars(self).items() if name != "path"}
+        return {name: value for name, value in self._asdict().items() if name != "path"}
 
     @property
     def file_target(self) -> dict[str, Any]:

@@ -58,7 +58,8 @@ def date_text(seconds: float) -> str | None:
     days, within = divmod(round(seconds * 1e6) // 1_000_000, 86_400)
     cycles, days = divmod(days, _CYCLE)  # datetime has only the years 1 to 9999
     date = datetime(1970, 1, 1) + timedelta(days, within)
-    return f"{date.year + 400 * cycles:04d}{date:-%m-%d %H:%M:%S}"
+    year = date.year + 400 * cycles
+    return f"{'-' if year < 0 else ''}{abs(year):04d}{date:-%m-%d %H:%M:%S}"
 
 
 def timestamps(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -10,9 +10,9 @@ import contextlib
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from tbq.arguments import StrPath, bad
 from tbq.arguments import path as _path
@@ -50,8 +50,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class _Format:
+class _Format(NamedTuple):
     module: str
     text: bool = False  # needs no pyarrow, and can be compressed as .gz and .zst
     many: bool = False  # holds several tables

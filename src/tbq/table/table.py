@@ -67,7 +67,10 @@ class Table:
         return self._source
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_source": self._arrow}  # other processes get a pyarrow table: arro3's has no pickle
+        return {
+            **vars(self),
+            "_source": self._arrow,
+        }  # other processes get a pyarrow table: arro3's has no pickle
 
     @property
     def columns(self) -> list[str]:
