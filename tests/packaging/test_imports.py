@@ -1,10 +1,12 @@
-"""Which modules a command imports: only what it needs, so that a command on a small log costs little more than pyarrow.
+"""Which modules a command imports: only what it needs, so that a command on a small log costs little more than Python.
 
 No time is asserted here; `make bench` has the times.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +73,57 @@ def test_a_command_imports_what_it_needs(
         assert "tbq.diagnosis" not in modules
     if args[0] != "sql":
         assert "tbq.query.sql" not in modules
+
+
+#: Commands that only text leaves.
+TEXT = [
+    ("ls", "RUNS"),
+    ("ls", "RUNS", "--run", "lr=*", "-o", "x.csv"),
+    ("tags", "RUNS"),
+    ("tags", "RUNS", "--tag", "val/*", "--format", "json"),
+    ("export", "RUNS"),
+    ("export", "RUNS", "-o", "x.csv"),
+    ("export", "RUNS", "-o", "x.tsv.gz"),
+    ("export", "RUNS", "--tag", "lr", "--steps", "10:", "--columns", "step,value", "-o", "x.jsonl"),
+    ("export", "RUNS", "--restarts", "split", "--format", "json"),
+    ("export", "RUNS", "--format", "md"),
+    ("export", "RUNS", "--format", "html"),
+    ("export", "RUNS", "--kind", "texts"),
+    ("export", "RUNS", "--kind", "hparams", "--format", "jsonl"),
+    ("export", "RUNS", "--kind", "problems"),
+    ("show", "RUNS", "notes"),
+    ("show", "RUNS", "samples"),
+    ("show", "RUNS", "lr", "--run", "diverged"),
+]
+
+
+@pytest.mark.parametrize("args", TEXT, ids=" ".join)
+def test_text_needs_no_arrays(args: tuple[str, ...], runs: Path, tmp_path: Path) -> None:
+    given = [
+        str(tmp_path / arg) if arg.startswith("x.") else str(runs) if arg == "RUNS" else arg for arg in args
+    ]
+    assert not {*HEAVY, "numpy", "pyarrow"} & imported(*given)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
+@pytest.mark.parametrize("command", ["ls", "tags", "export"])
+def test_a_terminal_needs_no_arrays(command: str, runs: Path) -> None:
+    import pty
+
+    terminal, end = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-c", CODE, command, str(runs)], stdout=end, stderr=subprocess.PIPE, text=True
+    )
+    os.close(end)
+    drawn = b""
+    with contextlib.suppress(OSError):  # how Linux reports the end
+        while block := os.read(terminal, 1 << 16):
+            drawn += block
+    os.close(terminal)
+    _, told = done.communicate(timeout=60)
+    assert done.returncode == 0
+    assert "─".encode() in drawn
+    assert not {"numpy", "pyarrow", "pandas", "duckdb"} & set(told.rpartition("\nimported ")[2].split())
 
 
 #: The later stages that each of the other commands needs, and libraries besides numpy and pyarrow.

@@ -7,9 +7,12 @@ import math
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
+from arro3.core import Table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tbq.arrow import Arrow
 from tbq.export.csv import write as write_csv
 from tbq.export.json import write as write_json
 from tbq.export.options import ExportOptions
@@ -27,7 +30,10 @@ cells = st.tuples(
 NAMES = ["label", "text", "int", "float", "bool", "list", "holes"]
 
 
-def arrow(rows: list[tuple[object, ...]], cut: int) -> pa.Table:
+LIBRARIES = {"arro3": Table.from_arrow, "pyarrow": pa.table}
+
+
+def arrow(rows: list[tuple[object, ...]], cut: int, library: str) -> Arrow:
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in NAMES]
     types = [
         pa.string(), pa.large_string(), pa.int64(), pa.float64(), pa.bool_(), pa.list_(pa.float64()),
@@ -38,7 +44,8 @@ def arrow(rows: list[tuple[object, ...]], cut: int) -> pa.Table:
     )
     table = table.set_column(0, "label", table["label"].dictionary_encode())
     cut = min(cut, len(table))
-    return pa.concat_tables([table.slice(0, cut), table.slice(cut)])
+    both = pa.concat_tables([table.slice(0, cut), table.slice(cut)])
+    return LIBRARIES[library](both)
 
 
 def same(got: float, want: float) -> bool:
@@ -52,10 +59,11 @@ def is_float32_of(got: float, want: float) -> bool:
         return bool(np.float32(want) == want and np.float32(got) == want)
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
 @given(st.lists(cells, max_size=8), st.integers(0, 8), st.sampled_from(["csv", "tsv"]))
-def test_csv_comes_back(rows: list[tuple[object, ...]], cut: int, format: str) -> None:
+def test_csv_comes_back(library: str, rows: list[tuple[object, ...]], cut: int, format: str) -> None:
     out = io.BytesIO()
-    write_csv(arrow(rows, cut), out, ExportOptions(format=format))
+    write_csv(arrow(rows, cut, library), out, ExportOptions(format=format))
     delimiter = {"csv": ",", "tsv": "\t"}[format]
     header, *lines = csv.reader(io.StringIO(out.getvalue().decode(), newline=""), delimiter=delimiter)
     assert header == NAMES
@@ -70,11 +78,12 @@ def test_csv_comes_back(rows: list[tuple[object, ...]], cut: int, format: str) -
         assert json.loads(got[6]) == want[6]
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
 @given(st.lists(cells, max_size=8), st.integers(0, 8), st.sampled_from(["null", "string"]))
-def test_json_comes_back(rows: list[tuple[object, ...]], cut: int, json_nan: str) -> None:
+def test_json_comes_back(library: str, rows: list[tuple[object, ...]], cut: int, json_nan: str) -> None:
     out, lines = io.BytesIO(), io.BytesIO()
-    write_json(arrow(rows, cut), out, ExportOptions(format="json", json_nan=json_nan))
-    write_json(arrow(rows, cut), lines, ExportOptions(format="jsonl", json_nan=json_nan))
+    write_json(arrow(rows, cut, library), out, ExportOptions(format="json", json_nan=json_nan))
+    write_json(arrow(rows, cut, library), lines, ExportOptions(format="jsonl", json_nan=json_nan))
 
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
