@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
@@ -100,4 +99,6 @@ def beginnings(options: ExportOptions, runs: Iterable[str]) -> dict[str, str]:
     """The metadata with the start of these runs; empty if unknown, or if times are not written as unix seconds."""
     if not options.began or options.time != "unix":
         return {}
+    import json
+
     return {"tbq.began": json.dumps({run: options.began[run] for run in runs if run in options.began})}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
@@ -33,6 +32,8 @@ def csv_rows(names: list[str], separator: str, options: ExportOptions) -> TextRo
 
 def json_rows(names: list[str], between: str, row_end: str, options: ExportOptions) -> TextRows:
     """The writer of JSON objects, one per row."""
+    import json
+
     keys = [json.dumps(name, ensure_ascii=False) + ":" for name in names]
     before = [("," if i else "{") + key for i, key in enumerate(keys)]
     inside = _list_specials(options)
@@ -152,6 +153,8 @@ def _as_json(array: Any, options: ExportOptions) -> Array:
 
 def json_text(value: Any, options: ExportOptions) -> str:
     """Any value as JSON, with NaN and infinities as the options say."""
+    import json
+
     return json.dumps(_finite(value, options), ensure_ascii=False, separators=(",", ":"), default=str)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -130,6 +129,8 @@ def refuse_lakes(items: Iterable[tuple[str | None, str]], want: str) -> None:
 
 def _lake_error(path: str, want: str, about: bytes) -> UsageError:
     """The error if a path is a lake but event files are needed; `about` is the text of the lake's configuration."""
+    import json
+
     try:
         named = [str(source) for _, source in json.loads(about)["sources"]]
     except (ValueError, KeyError, TypeError, RecursionError):
