@@ -25,7 +25,7 @@ import pytest
 from console import piped
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq import limits

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import eventfile as ef
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq.errors import SourceError, TbqError, UsageError
@@ -86,7 +87,7 @@ def test_paths_that_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @links
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=14))
 def test_every_directory_once(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[int, int]]) -> None:
     root = tmp_path_factory.mktemp("graph")

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from protos import add_hparams, hparams_value, session_end, session_start, strings, value, write
 from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -199,7 +200,7 @@ def test_names_prove_nothing(tmp_path: Path) -> None:
     "ignore:.*sub-run has the tag:tbq.TbqWarning",
     "ignore:.*is a copy of:tbq.TbqWarning",  # two directories of one kind have the same bytes
 )
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.dictionaries(
         st.sampled_from(["a", "a/x", "a/1700000000.1", "b", "b/1700000000.2", "c/1700000000.3"]),
