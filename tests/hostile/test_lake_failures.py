@@ -178,7 +178,7 @@ def test_a_disk_that_fails(tmp_path: Path, library: Path, bad: int) -> None:
             command,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
             env={**os.environ, **environment},
         )

@@ -213,7 +213,7 @@ def test_commands_that_are_suggested_are_harmless_in_a_shell(log: Path, tmp_path
     script = tmp_path / "script"
     stub = "tbq() { printf '%s\\0' \"$@\" >> words; }\n"
     script.write_text(stub + "\n".join(each.split(", where ")[0] for each in commands), encoding="utf-8")
-    subprocess.run(["bash", str(script)], cwd=tmp_path, check=False, capture_output=True, timeout=60)
+    subprocess.run(["bash", str(script)], cwd=tmp_path, check=False, capture_output=True, timeout=120)
     assert not (tmp_path / "pwned").exists()
     words = (tmp_path / "words").read_bytes().split(b"\0")
     assert f"{TAG}/image".encode() in words  # and they are exact

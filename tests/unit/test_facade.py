@@ -457,7 +457,7 @@ def late():
     writer.add_scalar("atexit", 1, 1)
     writer.add_scalars("lines", {"a": 1}, 1)
     going.set()
-    until.wait(60)
+    until.wait(120)
 atexit.register(late)  # before tbq is imported: it runs after tbq's own function
 import tbq
 tbq.patch()
