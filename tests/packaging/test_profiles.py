@@ -44,7 +44,6 @@ def test_examples_are_the_same_in_ci_and_new_elsewhere(tmp_path: Path) -> None:
     assert len(set(first)) > 60
     assert drawn(tmp_path, CI="true") == first
     assert drawn(tmp_path) != first
-    assert len(drawn(tmp_path, CI="true", TBQ_EXAMPLES="2")) > 1.5 * len(first)
 
 
 def test_no_test_has_settings_of_its_own() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import sweep
-from scipy import stats
 
 import tbq
 from tbq.errors import SelectionError, TbqWarning, UsageError
@@ -51,6 +50,8 @@ def of_runs(log: tbq.LogDir) -> dict[tuple[float, float], list[float]]:
 
 
 def test_one_row_per_configuration(log: tbq.LogDir) -> None:
+    from scipy import stats  # here, because it takes seconds that each worker would spend
+
     with pytest.warns(TbqWarning, match=LEFT_OUT + r": 2 of 5 in lr=1, batch_size=16"):
         table = log.summary(by=["hparam.lr", "hparam.batch_size"], best={"val/loss": "min"})
     assert table.columns == [
@@ -235,6 +236,8 @@ def hparams(**columns: list[Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_directions() -> None:
+    from scipy import stats  # here, because it takes seconds that each worker would spend
+
     x = [float(i // 4) for i in range(24)]
     given = hparams(
         up=x, word=[f"w{each:g}" for each in x], bend=[abs(each - 2.5) + each % 2 / 9 for each in x]
