@@ -219,7 +219,7 @@ def test_the_rate_with_an_optimum_inside_comes_first(log: tbq.LogDir) -> None:
     for name in ("host", "seed", "amp"):
         assert rows[name]["importance"] < 0.05, rows[name]
     assert rows["epochs"]["importance"] is None
-    assert rows["epochs"]["note"] == "the same in every run"
+    assert rows["epochs"]["note"] == "constant"
     with pytest.raises(SelectionError, match="closest: val/loss"):
         log.importance("val/los")
     with pytest.raises(UsageError, match="best: got 'least'"):
@@ -262,13 +262,13 @@ def test_importance_without_enough_to_say() -> None:
     assert (found["few"].importance, found["few"].n, found["few"].note) == (
         None,
         3,
-        "5 runs without it; too few runs",
+        "too few runs; 5 runs lack it",
     )
-    assert (found["some"].n, found["some"].values, found["some"].note) == (4, 2, "4 runs without it")
-    assert (found["own"].importance, found["own"].note) == (0.0, "another value in every run")
+    assert (found["some"].n, found["some"].values, found["some"].note) == (4, 2, "4 runs lack it")
+    assert (found["own"].importance, found["own"].note) == (0.0, "different in every run")
     assert (found["line"].best, found["line"].note, found["line"].direction) == ("0 to 2", "in 3 ranges", 1.0)
     same = importances(dict.fromkeys(values, 2.0), "min", given)
-    assert {each.note for each in same if each.name == "line"} == {"the metric is the same in every run"}
+    assert {each.note for each in same if each.name == "line"} == {"the metric is constant"}
 
 
 def test_values_are_told_apart_as_groups_are() -> None:

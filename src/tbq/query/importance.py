@@ -145,15 +145,13 @@ def _importance(
     texts = [value_text(value) for value in given]  # what groups are told apart by: True is not 1
     distinct = dict(sorted(zip(texts, given, strict=True), key=lambda each: value_key(each[1])))
     notes = []
-    if len(having) < len(cost):
-        notes.append(f"{counted(len(cost) - len(having), 'run')} without it")
     share = direction = best = None
     if len(distinct) < 2:
-        notes.append("the same in every run")
+        notes.append("constant")
     elif len(having) < _LEAST_RUNS:
         notes.append("too few runs")
     elif np.ptp(ranks) == 0:
-        notes.append("the metric is the same in every run")
+        notes.append("the metric is constant")
     else:
         place = {text: i for i, text in enumerate(distinct)}
         codes = np.array([place[text] for text in texts], np.int64)
@@ -166,13 +164,16 @@ def _importance(
                 groups, share = ranges, of_ranges
                 notes.append(f"in {len(ranges.labels)} ranges")
         if len(groups.labels) == len(given):
-            notes.append("another value in every run")
+            notes.append("different in every run")
         if share > 0:
             means = np.bincount(groups.codes, ranks) / np.bincount(groups.codes)
             best = groups.labels[int(means.argmin())]
             direction = _direction(groups.codes, codes, ranks) if numeric else None
     if direction is not None and not rising:
         direction = -direction
+    if len(having) < len(cost):
+        missing = len(cost) - len(having)
+        notes.append(f"{counted(missing, 'run')} {'lacks' if missing == 1 else 'lack'} it")
     return Importance(name, share, direction, best, len(having), len(distinct), "; ".join(notes) or None)
 
 
