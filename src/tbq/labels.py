@@ -114,14 +114,14 @@ def _begin(text: str, room: int, size: Callable[[str], int]) -> str:
 
 def _numbered(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:
     counts = Counter(names)
-    taken = {name for name in names if counts[name] == 1}
+    used = {name for name in names if counts[name] == 1}
     next_of: Counter[str] = Counter()
     out: list[str] = []
     for name in names:
         label = name
-        while counts[name] > 1 and (label == name or label in taken):
+        while counts[name] > 1 and (label == name or label in used):
             next_of[name] += 1
             label = f"{_begin(name, room - 1 - len(str(next_of[name])), size)}#{next_of[name]}"
-        taken.add(label)
+        used.add(label)
         out.append(label)
     return out

@@ -110,9 +110,9 @@ def test_configurations_are_sorted_and_limited(log: tbq.LogDir) -> None:
 
 def test_what_configurations_cannot_be(log: tbq.LogDir) -> None:
     by = "hparam.lr"
-    with pytest.raises(UsageError, match="want one metric that ranks the configurations, got 0") as told:
+    with pytest.raises(UsageError, match="want one metric that ranks the configurations, got 0") as reported:
         log.summary(by=by)
-    assert "--best val/loss:min" in str(told.value.hint)
+    assert "--best val/loss:min" in str(reported.value.hint)
     with pytest.raises(UsageError, match="got 2"):
         log.summary(by=by, best={"val/loss": "min", "train/loss": "min"})
     for wrong in ({"tag": "val/loss"}, {"stats": "min"}, {"media": True}):
@@ -125,9 +125,9 @@ def test_what_configurations_cannot_be(log: tbq.LogDir) -> None:
 
 def test_top_needs_an_order(log: tbq.LogDir) -> None:
     for ask in (lambda: log.summary(top=3), lambda: log.reduce(by="hparam.lr", top=3)):
-        with pytest.raises(UsageError, match="top: nothing says which") as told:
+        with pytest.raises(UsageError, match="top: nothing says which") as reported:
             ask()
-        assert "--best val/loss:min" in str(told.value.hint)
+        assert "--best val/loss:min" in str(reported.value.hint)
     assert len(log.summary(sort="run", top=3)) == 3
 
 

@@ -30,7 +30,8 @@ def check(survey: Survey) -> Findings:
     folded = len(survey.run_above)
     if folded:
         yield RULE.finding(
-            f"{counted(folded, 'sub-run')} of add_hparams: tbq counts them as part of the runs above, TensorBoard as runs",
+            f"{counted(folded, 'sub-run')} of add_hparams: "
+            "tbq counts them as part of the runs above, TensorBoard as runs",
             hint="nothing to do for tbq; for TensorBoard: tbq rewrite LOGDIR -o NEW --flatten-hparams",
         )
     if folded < count:
