@@ -105,9 +105,9 @@ class PythonStore {
     return store_->has_update();
   }
 
-  void confirm(const Update& update) {
+  void taken(const Update& update) {
     const Turn turn(mutex_);
-    store_->confirm(update);
+    store_->taken(update);
   }
 
   Result everything(const std::vector<std::string>& kinds, std::optional<std::vector<uint32_t>> runs) {
@@ -283,9 +283,9 @@ void bind_live(nb::module_& m) {
            "says which of them are of a directory below their run's.")
       .def("poll", &PythonStore::poll, "rows"_a = true, "most"_a = UINT64_MAX,
            "Check every file and read what is new, up to about `most` bytes; without `rows`, only report the "
-           "changes of files. Returns the same update again until confirm() is called with it.")
-      .def_prop_ro("has_update", &PythonStore::has_update, "Whether an update waits for confirm().")
-      .def("confirm", &PythonStore::confirm, "update"_a,
+           "changes of files. Returns the same update again until taken() is called with it.")
+      .def_prop_ro("has_update", &PythonStore::has_update, "Whether an update waits for taken().")
+      .def("taken", &PythonStore::taken, "update"_a,
            "Confirms this update, so that the next poll returns another one.")
       .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
            nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "

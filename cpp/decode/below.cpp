@@ -5,9 +5,9 @@ namespace tbq {
 
 Renames renames_of(const Parts& parts, const std::vector<FileReport>& files) {
   constexpr std::string_view kPrefix = "hparam/";
-  std::set<std::string_view> used;  // tags as they were logged below the run, and the new names
-  for (const auto& part : parts) used.insert(part->logged.begin(), part->logged.end());
-  if (used.empty()) return {};
+  std::set<std::string_view> taken;  // tags as they were logged below the run, and the new names
+  for (const auto& part : parts) taken.insert(part->logged.begin(), part->logged.end());
+  if (taken.empty()) return {};
   const auto has = [&](std::string_view tag) {
     for (const auto& part : parts) {
       if (!files[part->file].is_below && part->tags.find(tag)) return true;
@@ -15,14 +15,14 @@ Renames renames_of(const Parts& parts, const std::vector<FileReport>& files) {
     return false;
   };
   Renames renamed;
-  const std::vector<std::string_view> logged(used.begin(), used.end());
+  const std::vector<std::string_view> logged(taken.begin(), taken.end());
   for (const std::string_view tag : logged) {
     if (!has(tag)) continue;
     std::string name(tag);
     do {
       name.insert(0, kPrefix);
-    } while (used.contains(name) || has(name));
-    used.insert(renamed.emplace(tag, std::move(name)).first->second);
+    } while (taken.contains(name) || has(name));
+    taken.insert(renamed.emplace(tag, std::move(name)).first->second);
   }
   return renamed;
 }

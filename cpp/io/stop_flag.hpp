@@ -10,13 +10,13 @@ namespace tbq {
 
 class StopFlag {
  public:
-  bool is_set() const { return set_.load(std::memory_order_relaxed) || (check_ && checked()); }
+  bool is_set() const { return set_.load(std::memory_order_relaxed) || (look_ && looked()); }
   void set() { set_.store(true, std::memory_order_relaxed); }
 
-  // Makes is_set() call `check` from time to time; `check` may set the flag. For work on a thread that would
+  // Makes is_set() call `look` from time to time; `look` may set the flag. For work on a thread that would
   // otherwise wait and poll: after this call, only that thread may call is_set().
-  void check_by(std::function<void()> check, std::chrono::milliseconds interval = kInterval) {
-    check_ = std::move(check);
+  void look_by(std::function<void()> look, std::chrono::milliseconds interval = kInterval) {
+    look_ = std::move(look);
     interval_ = interval;
   }
 
@@ -25,16 +25,16 @@ class StopFlag {
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool checked() const {
+  bool looked() const {
     const auto now = Clock::now();
     if (now - last_ < interval_) return false;
     last_ = now;
-    check_();
+    look_();
     return set_.load(std::memory_order_relaxed);
   }
 
   std::atomic<bool> set_{false};
-  std::function<void()> check_;
+  std::function<void()> look_;
   std::chrono::milliseconds interval_ = kInterval;
   mutable Clock::time_point last_ = Clock::now();
 };

@@ -45,7 +45,7 @@ bool LiveRun::read_file(LiveReader& reader, LiveFile& known, const StopFlag& sto
   const bool readable = FileOpener(options_, opened).open(0, handle, reader.reader);
   file.opened = std::move(opened[0]);
   file.known = true;
-  file.has_more = false;
+  file.again = false;
   file.status = file.now;
   if (file.opened.state != FileState::unreadable && !file.opened.compressed) file.status = handle.status();
   Parts dropped;
@@ -103,7 +103,7 @@ void LiveRun::read_parts(LiveReader& reader, LiveFile& file, const File& handle,
   }
   reader.reader.reset(&handle, handle.size());  // other threads may have read the pieces
   file.remember(reader.reader);
-  file.has_more = !file.tail && file.settled >= until && file.settled < file.status.size;
+  file.again = !file.tail && file.settled >= until && file.settled < file.status.size;
 }
 
 // Keeps the rows of a part delivered after the part was decoded again.
@@ -124,16 +124,16 @@ void LiveRun::decode_again(LiveReader& reader, const StopFlag& stop, Which&& whi
       if (!which(*file, *part)) return;
       File handle;
       if (handle.open(file->opened.unpacked.empty() ? file->path : file->opened.unpacked) != 0) return;
-      auto renewed = decode(reader, handle, *file, part->begin, limit, stop);
-      if (stop.is_set() || renewed->stopped != part->stopped || renewed->records != part->records)
+      auto again = decode(reader, handle, *file, part->begin, limit, stop);
+      if (stop.is_set() || again->stopped != part->stopped || again->records != part->records)
         return;  // the file was replaced
-      renewed->truncated = part->truncated;
+      again->truncated = part->truncated;
       dropped_.reserve(dropped_.size() + 1);
-      fresh_.insert(renewed.get());
+      fresh_.insert(again.get());
       // Nothing can fail from here on.
-      transfer(*part, *renewed, delivered_);
+      transfer(*part, *again, delivered_);
       dropped_.push_back(std::move(part));
-      part = std::move(renewed);
+      part = std::move(again);
     };
     for (auto& part : file->parts) correct(part, part->stopped);
     if (file->tail) correct(file->tail, UINT64_MAX);

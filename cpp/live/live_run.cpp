@@ -61,7 +61,7 @@ void LiveRun::set_files(std::span<const FileSpec> specs) {
   dirty_ = dirty_ || any;
 }
 
-bool LiveRun::survey(uint64_t& bytes) {
+bool LiveRun::look(uint64_t& bytes) {
   bool any = dirty_;
   for (auto& file : files_) {
     file->ahead = {};  // left over from a check that was stopped
@@ -73,7 +73,7 @@ bool LiveRun::survey(uint64_t& bytes) {
     }
     file->until = UINT64_MAX;
     any = any || file->change != FileChange::none;
-    bytes += file->new_bytes();
+    bytes += file->news();
   }
   return any;
 }
@@ -81,16 +81,16 @@ bool LiveRun::survey(uint64_t& bytes) {
 uint64_t LiveRun::limit(uint64_t bytes) {
   uint64_t left = 0;
   for (auto& file : files_) {
-    const uint64_t fresh = file->new_bytes();
+    const uint64_t news = file->news();
     if (bytes == 0 && file->change == FileChange::grown) {
       file->change = FileChange::none;
-      left += fresh;
+      left += news;
       continue;
     }
-    const uint64_t share = std::min(fresh, std::max<uint64_t>(bytes, 1));
-    if (share < fresh) file->until = file->begin_of_new() + share;
-    left += fresh - share;
-    bytes -= std::min(bytes, share);
+    const uint64_t taken = std::min(news, std::max<uint64_t>(bytes, 1));
+    if (taken < news) file->until = file->begin_of_news() + taken;
+    left += news - taken;
+    bytes -= std::min(bytes, taken);
   }
   return left;
 }

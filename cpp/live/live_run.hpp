@@ -79,11 +79,11 @@ class LiveRun {
   void set_files(std::span<const FileSpec> files);
   // Whether there is anything to read. Asks the system for the status of each file, and adds the bytes to
   // read to `bytes`.
-  bool survey(uint64_t& bytes);
+  bool look(uint64_t& bytes);
   // Leaves everything after about `bytes` bytes for the next poll; returns the number of bytes left. Reads at
   // least one record of a new file.
   uint64_t limit(uint64_t bytes);
-  // Divides the new bytes that survey() found in large files into pieces, and decodes one piece. Several threads may
+  // Divides the news that look() found in large files into pieces, and decodes one piece. Several threads may
   // call the latter.
   struct AheadJob {
     LiveRun* run = nullptr;
@@ -92,7 +92,7 @@ class LiveRun {
   };
   void plan_ahead(BlockReader& reader, std::vector<AheadJob>& jobs);
   void read_ahead(LiveReader& reader, const StopFlag& stop, const AheadJob& job);
-  // Reads the new bytes that survey() found.
+  // Reads the news that look() found.
   void read(LiveReader& reader, const StopFlag& stop);
   // Appends the news to `out`; without the rows, if `silent`. They are returned again by the next update,
   // until commit() confirms the delivery.

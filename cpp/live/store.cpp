@@ -61,23 +61,23 @@ void Store::set_files(const std::vector<std::string>& runs, const std::vector<Fi
   runs_ = std::move(next);
 }
 
-uint64_t Store::survey(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes) {
+uint64_t Store::look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes) {
   for (const auto& run : gone_) changed.push_back(run.get());
   uint64_t left = 0;
   const size_t first = most == UINT64_MAX || runs_.empty() ? 0 : next_ % runs_.size();
   for (size_t i = 0; i < runs_.size(); ++i) {
     const size_t place = (first + i) % runs_.size();
     LiveRun& run = *runs_[place];
-    uint64_t fresh = 0;
-    if (!run.survey(fresh)) continue;
-    if (bytes < most || fresh == 0) {
-      const uint64_t rest = fresh > most - bytes ? run.limit(most - bytes) : 0;
-      bytes += fresh - rest;
+    uint64_t news = 0;
+    if (!run.look(news)) continue;
+    if (bytes < most || news == 0) {
+      const uint64_t rest = news > most - bytes ? run.limit(most - bytes) : 0;
+      bytes += news - rest;
       left += rest;
-      if (fresh > 0) next_ = place + 1;  // other runs get their turn before this run continues
+      if (news > 0) next_ = place + 1;  // other runs get their turn before this run continues
       changed.push_back(&run);
     } else {
-      left += fresh;
+      left += news;
     }
   }
   if (first > 0) sort_runs(changed);
@@ -95,7 +95,7 @@ std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
   const unsigned threads = in_place ? 0 : std::max(1U, options_.threads);
   std::vector<LiveRun*> changed;
   uint64_t bytes = 0;
-  const uint64_t left = survey(most, changed, bytes);
+  const uint64_t left = look(most, changed, bytes);
   while (readers_.size() < options_.threads) readers_.push_back(std::make_unique<LiveReader>(options_));
   for (const auto& reader : readers_) reader->much = bytes >= kMuch;
   // Calls job(reader, index, stop) on threads; false if it was stopped.
@@ -138,7 +138,7 @@ std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
   update->left = left;
   made.clear();
   // Nothing can fail from here on: the rows of the update count as delivered, and the update stays available
-  // until confirm() is called.
+  // until taken() is called.
   for (LiveRun* run : changed) run->commit();
   std::erase_if(changed, [](const LiveRun* run) { return !run->may_merge(); });  // drops gone runs too
   gone_.clear();

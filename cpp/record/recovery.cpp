@@ -86,7 +86,7 @@ uint64_t Recovery::follow(uint64_t at, uint64_t end) {
   return at;
 }
 
-uint64_t Recovery::after(uint64_t at, uint64_t next) {
+uint64_t Recovery::behind(uint64_t at, uint64_t next) {
   if (!followed(next)) return 0;
   uint64_t length;
   for (uint64_t inside = at + 1; find_next(inside, next, length);) {
@@ -113,7 +113,7 @@ Recovery::Found Recovery::find_record(uint64_t from) {
     if (length < kLargestEvent && agrees(at, length)) return {at, true, settled};
     // A header may still be written after it.
     settled = settled && reader_.end() - next >= kHeader;
-    if (const uint64_t resume = after(at, next); resume > 0) return {resume, true, settled};
+    if (const uint64_t resume = behind(at, next); resume > 0) return {resume, true, settled};
   }
   return {unfinished > 0 ? unfinished : reader_.end(), false, false};
 }

@@ -21,7 +21,7 @@ class Recovery {
   // Where to resume after the record at `at` with a bad payload that ends at `next`. That is `next`, if a
   // record or the end of the file follows. It is earlier if valid records inside the bad record end exactly
   // at `next`: then bytes were cut out of it. 0 if nothing follows.
-  uint64_t after(uint64_t at, uint64_t next);
+  uint64_t behind(uint64_t at, uint64_t next);
 
   struct Found {
     uint64_t resume = 0;   // where to resume reading

@@ -154,7 +154,7 @@ class RecordWalker {
   void lose_record(FaultCode code, uint64_t length) {
     const uint64_t next = at_ + kOverhead + length;
     if (reader_.end() - next < kHeader) unsettle();
-    const uint64_t resume = recovery_.after(at_, next);
+    const uint64_t resume = recovery_.behind(at_, next);
     if (resume == 0) return lose(code);
     lose(code, resume);
   }
