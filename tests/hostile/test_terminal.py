@@ -185,11 +185,11 @@ def test_pages_for_people_hold_no_control_characters(log: Path, tmp_path: Path, 
 
 
 def test_python_says_nothing_raw_and_keeps_the_exact_names(log: Path, tmp_path: Path) -> None:
-    with pytest.warns(TbqWarning) as told:
+    with pytest.warns(TbqWarning) as reported:
         opened = tbq.open(log)
         table = opened.scalars()
         opened.scalars(tag=[TAG, "tagg"]).wide()
-    assert told and all(raw(str(each.message)) == [] for each in told)
+    assert reported and all(raw(str(each.message)) == [] for each in reported)
     for value in (opened, table, table.wide(), *opened.problems, *tbq.doctor(log)):
         for text in (str(value), repr(value)):
             assert raw(text) == []

@@ -155,9 +155,9 @@ def test_pathlib_collapses_slashes() -> None:
 
 @pytest.mark.parametrize("path", ["C:\\logs", "C:/no/such/logs", "d:\\"])
 def test_drives_are_paths(path: str) -> None:
-    with pytest.raises(SourceError, match="no such file or directory") as told:
+    with pytest.raises(SourceError, match="no such file or directory") as reported:
         tbq.open(path)
-    assert told.value.path == path
+    assert reported.value.path == path
 
 
 def test_names_before_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,9 +241,9 @@ def test_a_copy_in_another_of_the_merged_directories_counts_once(tmp_path: Path)
     expression = r"re:v\d()"
     log = tbq.open(tmp_path / "in", merge_runs=expression)
     assert [row[:2] for row in rows(log.scalars(restarts="keep"))] == [(".", step) for step in range(4)]
-    told = [problem for problem in log.problems if problem.code == "copy"]
-    assert [problem.run for problem in told] == [".", "."]
-    assert any("v0" in problem.message for problem in told)  # the other file is called like this one
+    reported = [problem for problem in log.problems if problem.code == "copy"]
+    assert [problem.run for problem in reported] == [".", "."]
+    assert any("v0" in problem.message for problem in reported)  # the other file is called like this one
     with pytest.warns(TbqWarning, match="is a copy of"):
         tbq.rewrite(tmp_path / "in", tmp_path / "out", merge_runs=expression)
     assert [row[1] for row in rows(tbq.open(tmp_path / "out").scalars(restarts="keep"))] == [0, 1, 2, 3]
