@@ -267,8 +267,11 @@ def shown_path(path: str | os.PathLike[str]) -> str:
 # Strings, which `re` compiles on first use: few commands show a URL, and compiling takes as long as a small log.
 #
 # A user and a password end at the last @ before the path. If the text after the colon is not a port, they continue
-# past a slash, which the user forgot to escape.
-_USER = r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2})(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
+# past a slash, which the user forgot to escape. A misspelt http:// may hold a password, too.
+_USER = (
+    r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2}|https?//)"
+    r"(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
+)
 _QUERY = r"(?i)\b(https?:/{1,2}[^\s?#'\"<>]*)([?#])[^\s'\"<>)]*[^\s'\"<>):,]"
 _NAMED_SECRET = (
     r"(?i)([?&;#][^=&\s]*(?:sig|token|secret|key|credential|passw|pwd|auth)[^=&\s]*=)[^&\s'\"<>)]+"
@@ -284,7 +287,7 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("abfss://container@account.dfs.core.windows.net/runs")
     'abfss://container@account.dfs.core.windows.net/runs'
     """
-    if ":/" not in text:
+    if ":/" not in text and "http" not in text.lower():
         return text
     if "@" in text:
         text = re.sub(_USER, lambda match: match[0] if re.fullmatch(_CONTAINER, match[0]) else match[1], text)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from arro3.core import Table
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from tbq.arrow import Arrow
 from tbq.export.csv import write as write_csv
@@ -103,7 +104,7 @@ def test_json_comes_back(library: str, rows: list[tuple[object, ...]], cut: int,
             assert same(got["float"], value)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(1, 20_000), st.integers(1, 7))
 def test_blocks_and_chunks_do_not_show(count: int, chunks: int) -> None:
     whole = pa.table(
