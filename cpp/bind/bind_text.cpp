@@ -1,4 +1,5 @@
-// Binds the text writer to Python. Its columns are Arrow arrays of any library, through the PyCapsule interface.
+// Binds the text writer to Python. Its columns are Arrow arrays of any library, through the PyCapsule
+// interface.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -71,7 +72,8 @@ nb::tuple write_rows(Writer& rows, const std::vector<ImportedColumn>& imported, 
   if (imported.size() != rows.style().before.size()) throw nb::value_error("columns: want one per header");
   std::vector<TextColumn> columns;
   for (const ImportedColumn& each : imported) {
-    if (end > static_cast<size_t>((*each.array)->length)) throw nb::value_error("end: past the end of a column");
+    if (end > static_cast<size_t>((*each.array)->length))
+      throw nb::value_error("end: past the end of a column");
     columns.push_back(each.column);
   }
   if (rows.writing.exchange(true)) throw std::runtime_error("another thread is writing with this TextRows");
@@ -120,7 +122,8 @@ void bind_text(nb::module_& m) {
           "json", [](const Writer& self) { return self.style().quoting == Quoting::json; },
           "Whether rows are JSON objects.")
       .def("column", &import_column, nb::arg("array"), nb::arg("raw") = false, nb::arg("narrow") = false,
-           "An Arrow array as a column, or None if its type cannot be written. `raw`: print strings unchanged; "
+           "An Arrow array as a column, or None if its type cannot be written. `raw`: print strings "
+           "unchanged; "
            "`narrow`: print floats that are exactly float32 as float32.")
       .def(
           "quoted",
