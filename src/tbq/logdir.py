@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image
 
+    from tbq.diagnosis.diagnosis import Diagnosis
     from tbq.kinds.audio import AudioTable
     from tbq.kinds.histograms import Histogram, HistogramTable
     from tbq.kinds.hparams import HparamTable
@@ -372,6 +373,18 @@ class LogDir:
         from tbq.query.importance import importance
 
         return importance(self._reader.with_options(reading), tag, best, run, steps, **reading)
+
+    def diagnose(self, run: str, **reading: Unpack[Reading]) -> Diagnosis:
+        """What happened to a run, and why: its state, where a loss left its course, restarts, what changed before.
+
+        It also has the doctor's findings about the run, and how the runs with nearly the same hyperparameters fared.
+
+        >>> log.diagnose("diverged").happened[0]
+        'train/loss left its course after step 118 (0.2384), and is not finite from step 120 on (81 values)'
+        """
+        from tbq.diagnosis.of_run import diagnose
+
+        return diagnose(self._reader.with_options(reading), run, **reading)
 
     def show(self, tag: str, **which: Unpack[Which]) -> str:
         """The value of a tag at a step, or the last value, as a few lines of text that a terminal can show.

@@ -21,7 +21,7 @@ GROUND = (
 #: The path of data; this list is its only definition. Formats come before tables, because every table can be written.
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "live", "plot", "dashboard",
-    "diagnosis", "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir",
+    "diagnosis", "rewriting", "write", "integrations", "results", "server", "assistant", "compat", "tensorboard", "run", "logdir",
     "lake",
     "opening", "ray", "cli",
 )  # fmt: skip

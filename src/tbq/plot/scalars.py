@@ -117,7 +117,7 @@ def of_log(
     table, result = read_scalars(reader, tag, chosen, steps, session_tables=True, also=also, **reading)
     _check_tags(options, result.tags("scalars"), reader.path)
     arrow = table.to_arrow()
-    takeovers = _takeovers(result, chosen or reader.names)
+    takeovers = takeovers_of(result, chosen or reader.names)
     return _chart(arrow, wanted, groups, options, reader.began, takeovers, reader.path)
 
 
@@ -321,7 +321,7 @@ def _thinned(groups: Groups, options: PlotOptions) -> Groups:
     return replace(groups, of_run=of_run, names=[name for name in groups.names if name in used])
 
 
-def _takeovers(result: Result, runs: Sequence[str]) -> dict[tuple[str, str], list[tuple[int, float]]]:
+def takeovers_of(result: Result, runs: Sequence[str]) -> dict[tuple[str, str], list[tuple[int, float]]]:
     """Where later sessions took over, for each (run, tag) of scalars."""
     segments = table_of(result.segments())
     if len(segments) < 2:
