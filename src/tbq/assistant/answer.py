@@ -63,7 +63,7 @@ class Answer:
         """Add lines that are harmless already, and within the budget."""
         self._parts.append(text)
 
-    def list(
+    def listing(
         self, title: str | None, lines: Iterable[str], noun: str, hint: str = "", left_out: int = 0
     ) -> None:
         """Add a list, of which at least the first line is shown; `left_out` items are not among the lines."""
@@ -129,11 +129,16 @@ def value(number_: float, digits: int = 4) -> str:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command; names that are too long become globs of their beginning.
+    """A command; if it is too long, long names become globs of their beginning, and a long query is left out.
 
     >>> command_line(["tbq", "show", "runs", "my notes"])
     "tbq show runs 'my notes'"
     """
-    short = [word if len(word) <= _NAME else glob.escape(word[: _NAME - 20]) + "*" for word in words]
+    line = " ".join(map(shell_word, words))
+    if tokens(line) <= _COMMAND:
+        return line
+    if words[1] == "sql":
+        return " ".join([*map(shell_word, words[:-1]), "QUERY"])
+    short = [word if len(word) <= _NAME else glob.escape(word[: _NAME // 2]) + "*" for word in words]
     line = " ".join(map(shell_word, short))
-    return line if tokens(line) <= _COMMAND else " ".join(map(shell_word, short[:3])) + " …"
+    return line if tokens(line) <= _COMMAND else f"{' '.join(map(shell_word, short[:3]))} …"

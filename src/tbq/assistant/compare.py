@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from tbq.assistant.answer import Answer, AskedWrongError, shown, value
-from tbq.assistant.names import main_metric, runs_of
+from tbq.assistant.names import hparams_in, main_metric, runs_of
 from tbq.query import student
 from tbq.query.groups import value_text
 from tbq.roles import best_of, is_evaluation, role
@@ -21,7 +21,7 @@ from tbq.text import counted, some
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.query.moments import Moments
+    from tbq.server.answers.groups import GroupLine
     from tbq.server.live_log import LiveLog
 
     Floats = NDArray[np.float64]
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 BUDGET = 800
 _MOST_METRICS = 12
 _VALUES = 4
+_QUARTILES = 1.349  # their distance, in standard deviations
+_LEAST = 4  # points from which single runs show their noise
 _NOISE = 2.0  # times the noise: a distance that counts
 
 
@@ -43,18 +45,22 @@ def compare(log: LiveLog, a: str, b: str, metric: str | None = None) -> Answer:
     if len(first) == len(second) == 1:
         answer.command = ["tbq", "compare", *paths, *first, *second]
     else:
-        answer.command = ["tbq", "summary", *paths, "--best", f"{tag}:{best_of(tag)}", "--run", a, "--run", b]
+        answer.command = ["tbq", "summary", *paths, "--best", f"{tag}:{best_of(tag)}"]
+        names = [*hparams_in(log, a), *hparams_in(log, b)]
+        answer.command += ["--by", ",".join(dict.fromkeys(f"hparam.{name}" for name in names))] if names else [
+            "--run", a, "--run", b,
+        ]  # fmt: skip
     for name, runs in (("a", first), ("b", second)):
         answer.say(f"{name}: {_described(log, runs)}")
     shared = len(set(first) & set(second))
     if shared:
         answer.note(f"{counted(shared, 'run')} in both a and b")
-    answer.list("hyperparameters that differ (a, b)", _hparams(log, first, second), "hyperparameters")
+    answer.listing("hyperparameters that differ (a, b)", _hparams(log, first, second), "hyperparameters")
     answer.say(_parting(log, tag, first, second))
     tags = [tag, *(each for each in _metrics(log) if each != tag)]
     rows = [row for each in tags[:_MOST_METRICS] for row in _metric(log, each, first, second)]
     hint = "tbq compare shows all" if len(first) == len(second) == 1 else ""
-    answer.list("metrics (a, b, b - a)", rows, "metrics", hint, max(len(tags) - _MOST_METRICS, 0))
+    answer.listing("metrics (a, b, b - a)", rows, "metrics", hint, max(len(tags) - _MOST_METRICS, 0))
     return answer
 
 
@@ -139,13 +145,13 @@ def _parting(log: LiveLog, tag: str, first: Sequence[str], second: Sequence[str]
     lacking = [name for name, runs in members.items() if not runs]
     if lacking:
         return f"{' and '.join(lacking)} without {shown(tag)}"
-    curves = {name: line.moments for name, line in lines(log, tag, members, "step", 0.0, "std")}
+    curves = {name: _Middle.of(line) for name, line in lines(log, tag, members, "step", 0.0, "quantiles")}
     aligned = _aligned(curves["a"], curves["b"])
     if aligned is None:
         return f"{shown(tag)}: the steps of a and b do not overlap"
     steps, distance, noise, how = aligned
     if len(steps) < 2:
-        return f"{shown(tag)}: a and b share only step {steps[0] if len(steps) else 'none'}"
+        return f"{shown(tag)}: a and b share only step {steps[0]}"
     apart = (np.abs(distance) > noise) & (np.sign(distance) == np.sign(distance[-1])) & (distance != 0)
     if not apart[-1]:
         return f"{shown(tag)}: they do not part for good, up to step {steps[-1]}{how}"
@@ -158,36 +164,40 @@ def _parting(log: LiveLog, tag: str, first: Sequence[str], second: Sequence[str]
     )
 
 
-def _aligned(a: Moments, b: Moments) -> tuple[NDArray[np.int64], Floats, Floats, str] | None:
+class _Middle(NamedTuple):
+    """The median over runs at each step, and how exact it is; medians ignore a run that diverged."""
+
+    step: NDArray[np.int64]
+    value: Floats
+    error: Floats
+
+    @classmethod
+    def of(cls, line: GroupLine) -> _Middle:
+        assert line.quartiles is not None
+        low, middle, high = line.quartiles
+        known = np.isfinite(middle)
+        error = (high - low) / _QUARTILES / np.sqrt(np.maximum(line.moments.count, 1))
+        return cls(line.moments.step[known], middle[known], np.where(np.isfinite(error), error, 0.0)[known])
+
+
+def _aligned(a: _Middle, b: _Middle) -> tuple[NDArray[np.int64], Floats, Floats, str] | None:
     """Steps, b - a, and the noise of it; curves that were logged at other steps are interpolated."""
-    known = [np.isfinite(each.mean) for each in (a, b)]
-    a, b = (each.taken(np.flatnonzero(good)) for each, good in zip((a, b), known, strict=True))
-    steps = np.intersect1d(a.step, b.step)
-    how = ""
+    if not (len(a.step) and len(b.step)):
+        return None
+    steps, how = np.intersect1d(a.step, b.step), ""
     if len(steps) < min(len(a.step), len(b.step)) / 2:
-        low, high = max(_end(a, 0), _end(b, 0)), min(_end(a, -1), _end(b, -1))
+        low, high = max(a.step[0], b.step[0]), min(a.step[-1], b.step[-1])
         every = np.unique(np.concatenate([a.step, b.step]))
-        steps = every[(every >= low) & (every <= high)]
-        if not len(steps):
-            return None
-        how = " (logged at different steps: interpolated)"
+        steps, how = every[(every >= low) & (every <= high)], " (logged at different steps: interpolated)"
     if not len(steps):
         return None
-    means = [np.interp(steps, each.step, each.mean) for each in (a, b)]
-    distance = means[1] - means[0]
-    errors = [_error(each, steps) for each in (a, b)]
-    noise = np.hypot(*errors)
-    if len(distance) > 4:  # single runs: how much the distance jumps from point to point
-        jumps = float(np.median(np.abs(np.diff(distance, 2)))) / 2
-        noise = np.maximum(noise, jumps)
+    values, errors = (
+        [np.interp(steps, each.step, column) for each, column in pairs]
+        for pairs in (((a, a.value), (b, b.value)), ((a, a.error), (b, b.error)))
+    )
+    distance, noise = values[1] - values[0], np.hypot(*errors)
+    if (
+        len(distance) > _LEAST and not noise.any()
+    ):  # single runs: how much the distance jumps from point to point
+        noise = np.full(len(distance), float(np.median(np.abs(np.diff(distance, 2)))) / 2)
     return steps, distance, _NOISE * noise, how
-
-
-def _end(each: Moments, place: int) -> float:
-    return float(each.step[place]) if len(each.step) else math.nan
-
-
-def _error(each: Moments, steps: NDArray[np.int64]) -> Floats:
-    """The standard error of the mean at each step; 0 for single runs."""
-    std = np.where(np.isfinite(each.std), each.std, 0.0) / np.sqrt(np.maximum(each.count, 1))
-    return np.interp(steps, each.step, std)

@@ -47,12 +47,14 @@ def diagnose(log: LiveLog, run: str | None = None, job: Job | None = None) -> An
 
 def _say(log: LiveLog, answer: Answer, found: Diagnosis) -> None:
     answer.say(f"{shown(found.run)}: {found.verdict}")
-    answer.list("what happened", found.happened, "lines")
-    answer.list("what changed before", found.before, "quantities")
+    answer.listing("what happened", found.happened, "lines")
+    if found.before:
+        answer.listing("what changed before", found.before, "quantities")
     if found.missing:
         answer.say(f"not in the log: {', '.join(found.missing)}")
-    answer.list("other runs", found.compared, "lines") if found.compared else None
-    answer.list("findings of the doctor", _finding_lines(log, found.findings), "lines", "tbq doctor")
+    if found.compared:
+        answer.listing("other runs", found.compared, "lines")
+    answer.listing("findings of the doctor", _finding_lines(log, found.findings), "lines", "tbq doctor")
 
 
 def _finding_lines(log: LiveLog, findings: Sequence[Finding]) -> Iterator[str]:
@@ -83,7 +85,7 @@ def _needing(log: LiveLog, answer: Answer) -> None:
                     lines.append(f"{shown(run)}: {state} at step {known.step}{broken}")
     answer.say(f"{counted(len(runs), 'run')}, of which {len(lines):,} did not end well")
     if lines:
-        answer.list(None, lines, "runs", "diagnose one of them with run=")
+        answer.listing(None, lines, "runs", "diagnose one of them with run=")
 
 
 def _history(log: LiveLog, run: str, findings: Sequence[Finding]) -> RunHistory:

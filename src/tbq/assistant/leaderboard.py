@@ -59,10 +59,10 @@ def leaderboard(
     ranked = sorted(finite, key=lambda name: (-finite[name] if way == "max" else finite[name], name))
     lines = [_run_line(log, name, finite[name], hparams.get(name, {}), varying) for name in ranked]
     count = _TOP_RUNS if groups is not None else top
-    answer.list("best runs", lines[:count], "runs", 'by="run" ranks runs', max(len(lines) - count, 0))
+    answer.listing("best runs", lines[:count], "runs", 'by="run" ranks runs', max(len(lines) - count, 0))
     if matter:
         shares = sorted(matter, key=lambda each: -(each.importance if each.importance is not None else -1))
-        answer.list(
+        answer.listing(
             "what matters (share of the variance of ranks that it predicts, 0 to 1)",
             map(
                 _importance_line, [each for each in shares if each.values > 1 or each.importance is not None]
@@ -119,11 +119,11 @@ def _configurations(
             f"best {value(of_runs[best_run])} by {shown(best_run)}{lost}"
         )
     why = ", by the hyperparameters that matter" if chosen else ""
-    answer.list(
+    answer.listing(
         f"{counted(len(board.rows), 'configuration')} (mean ± std over runs){why}",
         lines[:top],
         "configurations",
-        "raise top, or name run=",
+        "raise top, name run=, or run the command",
         max(len(lines) - top, 0),
     )
     for line in board.verdict.splitlines():

@@ -91,15 +91,28 @@ def _members(log: LiveLog, item: str, every: Sequence[str]) -> list[str]:
 
 def _of_configuration(log: LiveLog, item: str, every: Sequence[str]) -> list[str]:
     """The runs with these hyperparameters: `lr=0.1, batch_size=32`, as leaderboard names configurations."""
-    pairs = [part.strip().removeprefix(_HPARAM).partition("=") for part in item.split(", ")]
-    if len(pairs) == 1:
-        pairs = [part.strip().removeprefix(_HPARAM).partition("=") for part in item.split(",")]
-    if not all(name and sign for name, sign, _ in pairs):
-        return []
-    wanted = {name.strip(): text.strip().strip("'\"") for name, _, text in pairs}
+    wanted = _pairs(item)
     with log.lock:
         known = {run: of.values for run in every if (of := log.hparams.get(run))}
+    if not wanted:
+        return []
     return [run for run, values in known.items() if all(_is(values, *each) for each in wanted.items())]
+
+
+def _pairs(item: str) -> dict[str, str]:
+    """The hyperparameters in the name of a configuration, with their values; nothing if it is not one."""
+    parts = item.split(", ")
+    if len(parts) == 1:
+        parts = item.split(",")
+    pairs = [part.strip().removeprefix(_HPARAM).partition("=") for part in parts]
+    if not all(name and sign for name, sign, _ in pairs):
+        return {}
+    return {name.strip(): text.strip().strip("'\"") for name, _, text in pairs}
+
+
+def hparams_in(log: LiveLog, item: str) -> list[str]:
+    """The names of the hyperparameters in the name of a configuration; none for runs and patterns."""
+    return [] if Selection.of(item, "run").resolve(log.shown()).names else list(_pairs(item))
 
 
 def _is(values: Any, name: str, text: str) -> bool:

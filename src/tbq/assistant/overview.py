@@ -62,9 +62,9 @@ def _runs(log: LiveLog, runs: list[str], answer: Answer, *, listed: bool) -> Non
             )
     if listed:
         lines = [f"{shown(run)}: {states.get(run, 'not read yet')}, step {steps.get(run)}" for run in runs]
-        answer.list("runs", lines, "runs", "narrow run=")
+        answer.listing("runs", lines, "runs", "narrow run=")
     elif not log.hparams:
-        answer.list("runs", map(shown, runs), "runs", "narrow run=")
+        answer.listing("runs", map(shown, runs), "runs", "narrow run=")
 
 
 def _more(count: int) -> str:
@@ -95,7 +95,7 @@ def _hparams(log: LiveLog, answer: Answer) -> None:
         else:
             given = f"{len(ordered):,} values from {shown(ordered[0])} to {shown(ordered[-1])}"
         lines.append(f"{shown(name)}: {given}")
-    answer.list(
+    answer.listing(
         "hyperparameters that vary (value, runs)", lines, "hyperparameters", "sql on the table hparams"
     )
     if same:
@@ -121,11 +121,13 @@ def _tags(log: LiveLog, runs: list[str], answer: Answer, wanted: set[str] | None
         if wanted is not None and tag not in wanted:
             continue
         for kind, count in kinds.items():
+            if kind == "hparams" and wanted is None:
+                continue  # the list of hyperparameters says what they hold
             what = _ROLES[_role(tag)] if kind == "scalars" else kind
             about = f"{counted(count, 'run')}, {compact(rows)} rows"
             groups.setdefault(what, []).append(f"{shown(tag)} ({about})")
     for what in sorted(groups, key=lambda what: [*_ROLES.values(), what].index(what)):
-        answer.list(
+        answer.listing(
             f"{what}:", [f"  {line}" for line in groups[what]], f"{what.split(',')[0]}", "narrow tag="
         )
 
@@ -151,6 +153,6 @@ def _problems(log: LiveLog, answer: Answer) -> None:
         first = log.without_paths(problems[0].message)
         lines.append(f"{severity} {code}, {counted(len(problems), 'time')}{where}; the first: {first}")
     if lines:
-        answer.list("damaged or dropped:", lines, "kinds of problems", "tbq doctor")
+        answer.listing("damaged or dropped:", lines, "kinds of problems", "tbq doctor")
     else:
         answer.say("nothing was damaged or dropped")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from tbq.assistant.answer import Answer, AskedWrongError, shown, value
@@ -22,6 +23,7 @@ BUDGET = 2000
 MOST_ROWS = 50
 _CELL = 60  # tokens
 _SCHEMA = 2000  # tokens
+_DIGITS = 6
 
 
 def sql(log: LiveLog, query: str, limit: int = MOST_ROWS, job: Job | None = None) -> Answer:
@@ -47,7 +49,9 @@ def sql(log: LiveLog, query: str, limit: int = MOST_ROWS, job: Job | None = None
     answer.say(
         f"{counted(facts['rows'], 'row')} of {counts}" if facts["more"] else counted(facts["rows"], "row")
     )
-    answer.list(head, rows, "rows", "add where, order by, limit, or aggregate", left or 0)
+    answer.listing(head, rows, "rows", "add where, order by, limit, or aggregate", left or 0)
+    if any(_is_rounded(each, kind) for column, kind in zip(lists, types, strict=True) for each in column):
+        answer.note(f"numbers have {_DIGITS} digits here; cast them to varchar for all")
     if left is None:
         answer.note("more rows left out; they could not be counted")
     return answer
@@ -77,10 +81,16 @@ def _cell(cell: Any, kind: str) -> str:
     if cell is None:
         return "null"
     if isinstance(cell, float):
-        return str(int(cell)) if "int" in kind and cell == int(cell) else value(cell, 6)
+        if "int" in kind and math.isfinite(cell) and cell == int(cell):
+            return str(int(cell))
+        return value(cell, _DIGITS) if abs(cell) < 1e6 else f"{cell:.15g}"
     text = printable(str(cell))
     short = beginning(text, _CELL)
     return short if len(short) == len(text) else f"{short}… ({len(text):,} characters)"
+
+
+def _is_rounded(cell: Any, kind: str) -> bool:
+    return isinstance(cell, float) and abs(cell) < 1e6 and float(_cell(cell, kind)) != cell
 
 
 def schema(log: LiveLog) -> str:

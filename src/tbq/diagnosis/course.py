@@ -13,7 +13,6 @@ from tbq.numbers import duration, number
 from tbq.roles import best_of, is_evaluation, role
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
     from tbq.diagnosis.history import RunHistory, Scalars
 
@@ -97,9 +96,8 @@ def departure(tag: str, series: Scalars) -> Departure | None:
     began = float(finite(course[: lowest + 1]).max())
     way = max(began - best, abs(best) * 0.1, 1e-12)
     rest = np.where(known, course, -np.inf)[lowest:]
-    if broken is None:
-        if len(values) < _LEAST or course[-1] <= began + _GONE * way:
-            return None  # it ends within the range that it began in
+    if broken is None and (len(values) < _LEAST or course[-1] <= began + _GONE * way):
+        return None  # it ends within the range that it began in
     near = np.flatnonzero(known & (course <= best + _NEAR * way))
     last = int(near[-1])
     highest = lowest + int(np.argmax(rest))
