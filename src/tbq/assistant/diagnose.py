@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tbq.assistant.answer import Answer, shown
 from tbq.assistant.names import runs_of, single_run
+from tbq.assistant.restarts import dropped
 from tbq.diagnosis.diagnosis import Diagnosis, diagnosed
 from tbq.diagnosis.finding import Finding
 from tbq.diagnosis.history import RunHistory, Sibling, restarts_of
@@ -108,7 +109,6 @@ def _history(log: LiveLog, run: str, findings: Sequence[Finding]) -> RunHistory:
         steps = {name: state.step for name, state in log.states.items()}
         age = log.states[run].age(now) if run in log.states else float("inf")
     points = {tag: log.listing.points(run, tag) for tag in tags}
-    dropped = [each.message for each in log.follower.problems if each.run == run and each.code == "restart"]
     siblings = [
         Sibling(name, states.get(name), step, hparams.get(name, {}))
         for name, step in steps.items()
@@ -116,7 +116,7 @@ def _history(log: LiveLog, run: str, findings: Sequence[Finding]) -> RunHistory:
     ]
     return RunHistory(
         run, states.get(run), {tag: each for tag, each in points.items() if len(each.steps)}, restarts_of(takeovers),
-        dropped, hparams.get(run, {}), findings, siblings, age, steps.get(run),
+        [each.message for each in dropped(log, [run])], hparams.get(run, {}), findings, siblings, age, steps.get(run),
     )  # fmt: skip
 
 

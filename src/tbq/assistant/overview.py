@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.assistant.answer import Answer, shown
 from tbq.assistant.names import Names, runs_of, tags_of
+from tbq.assistant.restarts import dropped, resumed
 from tbq.numbers import compact, duration
 from tbq.query.groups import value_key, value_text
 from tbq.roles import better, is_gradient_norm, is_speed, role
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 BUDGET = 800
 _FEW = 6  # values of a hyperparameter that are listed
+_MOST_RESUMED = 50
 _TROUBLED = ("running", "stalled", "crashed", "diverged")
 _ROLES = {
     "loss": "losses, lower is better",
@@ -38,6 +40,7 @@ def overview(log: LiveLog, run: Names = None, tag: Names = None) -> Answer:
         _hparams(log, answer)
     _tags(log, runs, answer, None if tag is None else set(tags_of(log, tag, answer, None)))
     if run is None and tag is None:
+        _resumed(log, runs, answer)
         _problems(log, answer)
     return answer
 
@@ -141,6 +144,23 @@ def _role(tag: str) -> str:
     return "loss" if meant == "score" and better(tag) == "lower" else meant
 
 
+def _resumed(log: LiveLog, runs: list[str], answer: Answer) -> None:
+    """The runs that were resumed, and what that cost."""
+    names = resumed(log, runs)
+    if not names:
+        return
+    counts = [(each.run or "", each.count or 0) for each in dropped(log, names[:_MOST_RESUMED])]
+    cost = ", ".join(f"{shown(run)} {count:,}" for run, count in counts[:_FEW]) + _more(len(counts))
+    answer.say(f"resumed: {counted(len(names), 'run')} ({some([shown(run) for run in names])})")
+    if len(names) > _MOST_RESUMED:
+        answer.note(f"what the restart cost was counted in {_MOST_RESUMED} of {len(names):,} resumed runs")
+    answer.say(
+        f"rows dropped, because a later session logged their steps again: {cost}"
+        if counts
+        else "no rows were dropped"
+    )
+
+
 def _problems(log: LiveLog, answer: Answer) -> None:
     """What was damaged or dropped: one line per kind of problem."""
     by_code: dict[tuple[str, str], list[Any]] = {}
@@ -153,6 +173,6 @@ def _problems(log: LiveLog, answer: Answer) -> None:
         first = log.without_paths(problems[0].message)
         lines.append(f"{severity} {code}, {counted(len(problems), 'time')}{where}; the first: {first}")
     if lines:
-        answer.listing("damaged or dropped:", lines, "kinds of problems", "tbq doctor")
+        answer.listing("damaged:", lines, "kinds of problems", "tbq doctor")
     else:
-        answer.say("nothing was damaged or dropped")
+        answer.say("no damage was found")

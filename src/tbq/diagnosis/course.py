@@ -13,7 +13,6 @@ from tbq.numbers import duration, number
 from tbq.roles import best_of, is_evaluation, role
 
 if TYPE_CHECKING:
-
     from tbq.diagnosis.history import RunHistory, Scalars
 
 _LEAST = 5  # points from which a course is judged
