@@ -54,7 +54,7 @@ QUESTIONS = [
         "why did the spike happen?", "diagnose", "lr went from 0.001 to 0.1 at step 30", "grad_norm went",
         "perf/samples_per_second went from 1,000 to 250", run="jobs/spike",
     ),
-    asked("did the resumed run lose anything?", "diagnose", "resumed once, from step 40", "10 rows", run="jobs/resumed"),
+    asked("did the resumed run lose anything?", "diagnose", "resumed once, from step 40", "10 rows", run="*resumed"),
     asked("is it still running?", "diagnose", "running at step 59", run="jobs/live"),
     asked("is it stuck?", "diagnose", "stalled: nothing was logged since step 59", run="jobs/stalled"),
     asked("was there a pause?", "diagnose", "nothing was logged for 2h between steps 20 and 21", run="jobs/paused"),

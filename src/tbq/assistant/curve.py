@@ -38,6 +38,7 @@ class _Line(NamedTuple):
     steps: NDArray[np.int64]
     values: NDArray[np.float64]
     runs: int = 1  # of which it is the mean
+    broken: int = 0  # of which have values that are not finite, and that the mean leaves out
 
 
 def curve(
@@ -116,7 +117,9 @@ def _groups(log: LiveLog, tag: str, runs: Sequence[str], by: Names) -> Iterator[
         members[name].append(run)
     for name, line in lines(log, tag, members, "step", 0.0, "std"):
         named = ", ".join(shown(part) for part in name.split(", "))
-        yield _Line(named, line.moments.step, line.moments.mean, len(members[name]))
+        ends = log.view.curves([(run, tag) for run in members[name]], width=1)
+        broken = int(np.isfinite(ends.broken).sum())
+        yield _Line(named, line.moments.step, line.moments.mean, len(members[name]), broken)
 
 
 def _best(log: LiveLog, tag: str, runs: Sequence[str]) -> list[str]:
@@ -157,6 +160,7 @@ def _statistics(each: _Line) -> str:
     steps, values = each.steps, each.values
     good = np.isfinite(values)
     mean = f", mean of {each.runs} runs" if each.runs > 1 else ""
+    mean += f", {each.broken} of them with values that are not finite, left out" if each.broken else ""
     text = f"{each.name}{mean}: {len(values):,} points, steps {steps.min()} to {steps.max()}"
     text += f", first {value(float(values[0]))}, last {value(float(values[-1]))}"
     if good.any():

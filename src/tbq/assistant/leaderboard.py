@@ -19,6 +19,7 @@ from tbq.text import counted
 
 if TYPE_CHECKING:
     from tbq.server.live_log import LiveLog
+    from tbq.states import State
 
 BUDGET = 800
 _MATTERS = 0.05  # of the variance of ranks: a hyperparameter with less does not define a configuration
@@ -57,9 +58,18 @@ def leaderboard(
         _configurations(log, answer, tag, way, of_runs, runs, groups, top, chosen=by is None)
     varying = {each.name for each in matter if each.values > 1}
     ranked = sorted(finite, key=lambda name: (-finite[name] if way == "max" else finite[name], name))
-    lines = [_run_line(log, name, finite[name], hparams.get(name, {}), varying) for name in ranked]
     count = _TOP_RUNS if groups is not None else top
-    answer.listing("best runs", lines[:count], "runs", 'by="run" ranks runs', max(len(lines) - count, 0))
+    states = log.states_now()
+    answer.listing(
+        "best runs",
+        [
+            _run_line(name, states.get(name), finite[name], hparams.get(name, {}), varying)
+            for name in ranked[:count]
+        ],
+        "runs",
+        'by="run" ranks runs' if groups is not None else "raise top, or run the command",
+        max(len(ranked) - count, 0),
+    )
     if matter:
         shares = sorted(matter, key=lambda each: -(each.importance if each.importance is not None else -1))
         answer.listing(
@@ -140,12 +150,13 @@ def _spaced(name: str) -> str:
     return ", ".join(shown(part) for part in name.split(", "))
 
 
-def _run_line(log: LiveLog, run: str, best: float, hparams: Mapping[str, Any], varying: set[str]) -> str:
+def _run_line(
+    run: str, state: State | None, best: float, hparams: Mapping[str, Any], varying: set[str]
+) -> str:
     settings = [
         f"{shown(name)}={shown(value_text(each))}" for name, each in hparams.items() if name in varying
     ]
-    state = log.states_now().get(run, "")
-    odd = f", {state}" if state not in ("finished", "") else ""
+    odd = f", {state}" if state not in ("finished", None) else ""
     return f"{shown(run)}: {value(best)}{odd}" + (f" ({', '.join(settings[:8])})" if settings else "")
 
 
