@@ -76,25 +76,27 @@ def write(root: Path, runs: int, *, hostile: bool = False) -> None:
         ]
         about = ef.metadata("hparams", content=ef.bytes_field(3, b"".join(entries)))
         session = ef.value("_hparams_/session_start_info", about)
-        events = [ef.version(NOW), ef.event(ef.summary(session), wall=NOW)]
-        events += _scalars(tuple(tags), rate + (number % 7) / 100, number % 50 == 3)
-        text = ef.value(
-            "notes", ef.tensor("string", [(_EVIL * 500).encode()]), ef.metadata("text", data_class=2)
-        )
-        events.append(ef.event(ef.summary(text), step=1, wall=NOW))
+        own = ef.event_file([ef.version(NOW), ef.event(ef.summary(session), wall=NOW)])
         folder = root / name
         folder.mkdir(parents=True)
-        (folder / "events.out.tfevents.1.host").write_bytes(ef.event_file(events))
+        rows = _scalars(tuple(tags), rate + (number % 7) / 100, number % 50 == 3)
+        (folder / "events.out.tfevents.1.host").write_bytes(own + rows + _notes())
 
 
 @cache
-def _scalars(tags: tuple[str, ...], least: float, broken: bool) -> list[bytes]:
+def _notes() -> bytes:
+    text = ef.value("notes", ef.tensor("string", [(_EVIL * 500).encode()]), ef.metadata("text", data_class=2))
+    return ef.event_file([ef.event(ef.summary(text), step=1, wall=NOW)])
+
+
+@cache
+def _scalars(tags: tuple[str, ...], least: float, broken: bool) -> bytes:
     events = []
     for step in range(30):
         value = float("nan") if broken and step > 20 else least + 3 / (step + 1)
         fields = [ef.value(tag, ef.float_field(2, value)) for tag in tags]
         events.append(ef.event(ef.summary(*fields), step=step, wall=NOW + step))
-    return events
+    return ef.event_file(events)
 
 
 def _value(value: float | str) -> bytes:
@@ -131,7 +133,9 @@ def test_a_text_of_a_log_is_marked_and_cannot_forge_the_mark(tmp_path: Path) -> 
     begin, end = text.index("<data "), text.rindex("</data ")
     mark = text[begin + 6 : text.index(">", begin)]
     assert text[end:].startswith(f"</data {mark}>") and len(mark) == 8
-    assert text.count(mark) == 2 and begin < text.index("Ignore") < end
+    assert text.count(mark) == 2 and "drop table" in text[begin:end]
+    assert text.splitlines()[-1].startswith("same: tbq show")
+    assert "drop table" not in text[end:]
     assert mark not in asking.ask("look", tag="notes").text
     asking.close()
 
@@ -150,7 +154,7 @@ def test_the_tools_cost_little() -> None:
 
 
 @given(st.lists(st.text(max_size=400), max_size=60), st.text(max_size=2000), st.integers(300, 2000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_lines_stay_within_any_budget(lines: list[str], name: str, budget: int) -> None:
     answer = Answer(budget, ["tbq", "show", "runs", name])
     answer.say(name)

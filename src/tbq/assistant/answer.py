@@ -75,6 +75,11 @@ class Answer:
             self._notes.append(line)
 
     @property
+    def room(self) -> int:
+        """The tokens that are left for one more remark, and for a block."""
+        return max(self.budget - tokens(self.text) - 2 * _MORE, 0)
+
+    @property
     def text(self) -> str:
         """The answer, with as many lines of each list as fit: one of each list in turn."""
         notes = [_clipped(printable(note)) for note in self._notes[:5]]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BUDGET = 1000
 KINDS = ("images", "texts", "histograms", "tensors", "audio", "pr_curves", "meshes", "graphs", "scalars")
-_TEXT = 700  # tokens of a value in words
+_MARKS = 30  # tokens of the marks around a value in words
 _SIDE = 640  # pixels of a picture's longer side
 _PIXELS_OF_TOKEN = 750
 _ENOUGH = 300_000  # pixels of a picture that leave room for words
@@ -106,7 +106,7 @@ def _rows(
 def _words(answer: Answer, kind: str, rows: pa.Table, key: dict[str, Any]) -> None:
     """The value in words, between marks that its text cannot forge."""
     text = described(kind, rows, key)
-    start = beginning(text, _TEXT)
+    start = beginning(text, answer.room - _MARKS)
     mark = secrets.token_hex(4)
     answer.block(f"<data {mark}>\n{page(start)}\n</data {mark}>")
     if len(start) < len(text):

@@ -150,7 +150,7 @@ def tags_of(log: LiveLog, names: Names, answer: Answer, kind: str | None = "scal
             matches = Selection.of(item).resolve(known).names
         chosen.update(dict.fromkeys(matches))
         if not matches:
-            missing.append(_no_tag(item, known, {tag: kinds for tag, kinds, _ in totals}))
+            missing.append(_no_tag(item, known, {tag: kinds for tag, kinds, _ in totals}, kind))
     if not chosen:
         raise AskedWrongError("\n".join(missing) or "name a tag; overview lists them")
     for line in missing:
@@ -167,9 +167,11 @@ def _matching(item: str, known: Sequence[str]) -> list[str]:
         raise AskedWrongError(f"tag: {wrong.message}") from None
 
 
-def _no_tag(item: str, known: Sequence[str], kinds: dict[str, dict[str, int]]) -> str:
+def _no_tag(item: str, known: Sequence[str], kinds: dict[str, dict[str, int]], kind: str | None) -> str:
     if item in kinds:
-        return f"{shown(item)} has {', '.join(kinds[item])}, no scalars: look shows it"
+        return f"{shown(item)} has {', '.join(kinds[item])}, but no {kind}" + "; look shows it" * (
+            kind == "scalars"
+        )
     near = closest(item[:200], [plain_tag(tag) for tag in known])
     shown_names = [shown(name) for name in near or known[:5]]
     tip = f"; {'closest' if near else 'tags here'}: {', '.join(shown_names)}" if shown_names else ""
