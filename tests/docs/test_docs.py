@@ -125,10 +125,13 @@ def test_page(
 
 
 def serve(example: str) -> None:
-    """Run a command that serves a page in its own process, until it serves, or until it ends by itself."""
+    """Run a command that serves in its own process, until it serves, or until it ends by itself."""
     program, *arguments = shlex.split(example)
     command = [sys.executable, "-m", program, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT
+    }  # fmt: skip
+    with subprocess.Popen(command, text=True, **pipes) as process:
         assert process.stdout is not None
         said = ""
         for line in process.stdout:
@@ -146,7 +149,7 @@ def test_examples_of_the_help(name: str, here: None, monkeypatch: pytest.MonkeyP
     examples = [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  tbq ")]
     assert examples
     for example in examples:
-        if name in ("board", "serve"):
+        if name in ("board", "mcp", "serve"):
             serve(example)
             continue
         code, _, err = run(example.partition(" | ")[0], monkeypatch)

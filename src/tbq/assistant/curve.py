@@ -146,7 +146,7 @@ def _say(answer: Answer, series: Sequence[_Line], most: int) -> None:
     for head, each in zip(heads, series, strict=True):
         answer.say(head)
         drawn = _points(each, most, room)
-        fewer += len(each.steps) > len(drawn)
+        fewer += int(np.isfinite(each.values).sum()) > len(drawn)
         if drawn:
             answer.block("  " + " ".join(drawn))
     if fewer:

@@ -42,7 +42,7 @@ class Diagnosis:
         """What `tbq diagnose` prints.
 
         >>> print(log.diagnose("diverged").report().splitlines()[0])
-        diverged: diverged, after step 118
+        diverged: diverged, after step 0
         """
         return "\n".join(self.lines())
 
