@@ -30,7 +30,7 @@ PARTS = (
     "compat", "tensorboard", "server", "assistant", "lake", "live",
 )  # fmt: skip
 #: Their examples run until they are interrupted; other tests start them.
-UNTIL_INTERRUPTED = ("tbq.tensorboard", "tbq.server", "tbq.dashboard")
+UNTIL_INTERRUPTED = ("tbq.assistant", "tbq.tensorboard", "tbq.server", "tbq.dashboard")
 MODULES = [
     "tbq." + path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
     for path in sorted(ROOT.rglob("*.py"))

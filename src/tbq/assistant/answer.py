@@ -1,4 +1,4 @@
-"""`Answer`: the text of one tool's answer, never longer than its budget of tokens."""
+"""`ToolAnswer`: the text of one tool's answer, never longer than its budget of tokens."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _List:
 
 
 @dataclass
-class Answer:
+class ToolAnswer:
     """Collects lines, lists, what was not found and what was left out; `text` puts them together."""
 
     budget: int

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tbq.assistant.answer import Answer, AskedWrongError, shown, value
+from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
 from tbq.assistant.names import hparams_in, main_metric, runs_of
 from tbq.query import student
 from tbq.query.groups import value_text
@@ -34,9 +34,9 @@ _LEAST = 4  # points from which single runs show their noise
 _NOISE = 2.0  # times the noise: a distance that counts
 
 
-def compare(log: LiveLog, a: str, b: str, metric: str | None = None) -> Answer:
+def compare(log: LiveLog, a: str, b: str, metric: str | None = None) -> ToolAnswer:
     """The answer of the tool `compare`."""
-    answer = Answer(BUDGET)
+    answer = ToolAnswer(BUDGET)
     first, second = runs_of(log, a, answer), runs_of(log, b, answer)
     if set(first) == set(second):
         raise AskedWrongError(f"a and b are the same: {some([shown(run) for run in first])}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tbq.assistant.answer import Answer, AskedWrongError, shown, value
+from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
 from tbq.assistant.names import Names, grouping_of, runs_of, tags_of
 from tbq.assistant.tokens import tokens
 from tbq.errors import TbqError
@@ -48,7 +48,7 @@ def curve(
     by: Names = None,
     steps: str | None = None,
     points: int = _MOST_POINTS,
-) -> Answer:
+) -> ToolAnswer:
     """The answer of the tool `curve`."""
     if not 1 <= points <= _MOST_POINTS:
         raise AskedWrongError(f"points: got {points}, want a whole number from 1 to {_MOST_POINTS}")
@@ -56,7 +56,7 @@ def curve(
         low, high = step_range(steps)
     except TbqError as wrong:
         raise AskedWrongError(wrong.message) from None
-    answer = Answer(BUDGET)
+    answer = ToolAnswer(BUDGET)
     runs, tags = runs_of(log, run, answer), tags_of(log, tag, answer)
     answer.command = _command(log, tags, runs, run, by, steps)
     series, total = _series(log, tags, runs, by)
@@ -137,7 +137,7 @@ def _within(line: _Line, low: int, high: int) -> _Line:
     return line._replace(steps=line.steps[inside], values=line.values[inside])
 
 
-def _say(answer: Answer, series: Sequence[_Line], most: int) -> None:
+def _say(answer: ToolAnswer, series: Sequence[_Line], most: int) -> None:
     """A line of statistics for each series, and as many points as the budget allows."""
     heads = [_statistics(each) for each in series]
     left = answer.budget - _RESERVED - sum(tokens(head) + 2 for head in heads)

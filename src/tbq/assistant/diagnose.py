@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tbq.assistant.answer import Answer, shown
+from tbq.assistant.answer import ToolAnswer, shown
 from tbq.assistant.names import runs_of, single_run
 from tbq.assistant.restarts import dropped
 from tbq.diagnosis.diagnosis import Diagnosis, diagnosed
@@ -26,9 +26,9 @@ _KEPT = 200  # runs with findings
 _TROUBLE = ("diverged", "crashed", "stalled")
 
 
-def diagnose(log: LiveLog, run: str | None = None, job: Job | None = None) -> Answer:
+def diagnose(log: LiveLog, run: str | None = None, job: Job | None = None) -> ToolAnswer:
     """The answer of the tool `diagnose`."""
-    answer = Answer(BUDGET)
+    answer = ToolAnswer(BUDGET)
     paths = log.follower.discovery.paths
     if run is None:
         answer.command = ["tbq", "doctor", *paths]
@@ -46,7 +46,7 @@ def diagnose(log: LiveLog, run: str | None = None, job: Job | None = None) -> An
     return answer
 
 
-def _say(log: LiveLog, answer: Answer, found: Diagnosis) -> None:
+def _say(log: LiveLog, answer: ToolAnswer, found: Diagnosis) -> None:
     answer.say(f"{shown(found.run)}: {found.verdict}")
     answer.listing("what happened", found.happened, "lines")
     if found.before:
@@ -69,7 +69,7 @@ def _finding_lines(log: LiveLog, findings: Sequence[Finding]) -> Iterator[str]:
         yield "none"
 
 
-def _needing(log: LiveLog, answer: Answer) -> None:
+def _needing(log: LiveLog, answer: ToolAnswer) -> None:
     """The runs that did not end well, with the reason that their state gives."""
     runs = runs_of(log, None, answer)
     states = log.states_now()

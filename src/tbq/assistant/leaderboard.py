@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from tbq.assistant.answer import Answer, AskedWrongError, shown, value
+from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
 from tbq.assistant.names import Names, grouping_of, main_metric, runs_of
 from tbq.errors import TbqError
 from tbq.query.configurations import Ranking
@@ -35,11 +35,11 @@ def leaderboard(
     by: Names = None,
     run: Names = None,
     top: int = 8,
-) -> Answer:
+) -> ToolAnswer:
     """The answer of the tool `leaderboard`."""
     if not 1 <= top <= _MOST:
         raise AskedWrongError(f"top: got {top}, want a whole number from 1 to {_MOST}")
-    answer = Answer(BUDGET)
+    answer = ToolAnswer(BUDGET)
     runs = runs_of(log, run, answer)
     tag = main_metric(log, metric, answer)
     way = best or best_of(tag)
@@ -93,7 +93,7 @@ def _groups(log: LiveLog, by: Names, matter: Sequence[Importance]) -> str | None
 
 def _configurations(
     log: LiveLog,
-    answer: Answer,
+    answer: ToolAnswer,
     tag: str,
     way: str,
     of_runs: Mapping[str, float],
@@ -168,7 +168,7 @@ def _importance_line(each: Importance) -> str:
 
 
 def _not_counted(
-    log: LiveLog, answer: Answer, tag: str, runs: Sequence[str], of_runs: Mapping[str, float]
+    log: LiveLog, answer: ToolAnswer, tag: str, runs: Sequence[str], of_runs: Mapping[str, float]
 ) -> None:
     for text in _lacks(log, tag, runs, of_runs):
         answer.note(text)

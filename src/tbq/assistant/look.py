@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tbq.assistant.answer import Answer, AskedWrongError, shown
+from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown
 from tbq.assistant.names import Names, runs_of, single_run, tags_of
 from tbq.assistant.tokens import beginning
 from tbq.errors import TbqError, missing
@@ -42,9 +42,9 @@ def look(
     step: int | None = None,
     index: int = 0,
     kind: str | None = None,
-) -> tuple[Answer, bytes | None]:
+) -> tuple[ToolAnswer, bytes | None]:
     """The answer of the tool `look`, and a picture as PNG."""
-    answer = Answer(BUDGET)
+    answer = ToolAnswer(BUDGET)
     names = tags_of(log, tag, answer, kind)
     if len(names) > 1:
         raise AskedWrongError(
@@ -83,7 +83,7 @@ def _one(having: Sequence[str]) -> str:
 
 
 def _rows(
-    log: LiveLog, answer: Answer, run: str, tag: str, kind: str, step: int | None
+    log: LiveLog, answer: ToolAnswer, run: str, tag: str, kind: str, step: int | None
 ) -> tuple[pa.Table, int]:
     """The rows of the value at a step, or of the last value."""
     values = located(log, run, kind)
@@ -103,7 +103,7 @@ def _rows(
     return found, at
 
 
-def _words(answer: Answer, kind: str, rows: pa.Table, key: dict[str, Any]) -> None:
+def _words(answer: ToolAnswer, kind: str, rows: pa.Table, key: dict[str, Any]) -> None:
     """The value in words, between marks that its text cannot forge."""
     text = described(kind, rows, key)
     start = beginning(text, answer.room - _MARKS)
@@ -113,7 +113,7 @@ def _words(answer: Answer, kind: str, rows: pa.Table, key: dict[str, Any]) -> No
         answer.note(f"{len(text) - len(start):,} of {len(text):,} characters left out")
 
 
-def _image(answer: Answer, rows: pa.Table, index: int) -> bytes:
+def _image(answer: ToolAnswer, rows: pa.Table, index: int) -> bytes:
     """One image as PNG, made smaller if it costs too much."""
     listed = rows.select(["index", "width", "height", "format", "data"]).to_pylist()
     row = next((each for each in listed if (each["index"] or 0) == index and each["data"]), None)
@@ -144,7 +144,7 @@ def _image(answer: Answer, rows: pa.Table, index: int) -> bytes:
     return stream.getvalue()
 
 
-def _curves(log: LiveLog, answer: Answer, tag: str, run: Names) -> bytes:
+def _curves(log: LiveLog, answer: ToolAnswer, tag: str, run: Names) -> bytes:
     """The curves of a tag as a picture."""
     with log.lock:
         having = log.index.having("scalars", tag, runs_of(log, run, answer))

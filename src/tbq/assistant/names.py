@@ -14,7 +14,7 @@ from tbq.select import Selection, closest, plain_tag
 from tbq.text import some
 
 if TYPE_CHECKING:
-    from tbq.assistant.answer import Answer
+    from tbq.assistant.answer import ToolAnswer
     from tbq.server.live_log import LiveLog
 
 Names = str | list[str] | None
@@ -36,7 +36,7 @@ def items_of(names: Names, what: str) -> list[str]:
     return items
 
 
-def runs_of(log: LiveLog, names: Names, answer: Answer) -> list[str]:
+def runs_of(log: LiveLog, names: Names, answer: ToolAnswer) -> list[str]:
     """The runs of the log that these names mean; all runs without names. Names without a run are noted."""
     every = log.shown()
     if not every:
@@ -55,7 +55,7 @@ def runs_of(log: LiveLog, names: Names, answer: Answer) -> list[str]:
     return list(chosen)
 
 
-def single_run(log: LiveLog, name: str, answer: Answer) -> str:
+def single_run(log: LiveLog, name: str, answer: ToolAnswer) -> str:
     """The one run that a name means."""
     runs = runs_of(log, name, answer)
     if len(runs) > 1:
@@ -136,7 +136,7 @@ def _no_run(log: LiveLog, item: str, every: Sequence[str]) -> str:
     return f"no run is named {shown(item)}{tip}"
 
 
-def tags_of(log: LiveLog, names: Names, answer: Answer, kind: str | None = "scalars") -> list[str]:
+def tags_of(log: LiveLog, names: Names, answer: ToolAnswer, kind: str | None = "scalars") -> list[str]:
     """The tags of a kind (None: of any) that these names mean, in the order of the names."""
     with log.lock:
         totals = log.index.totals()
@@ -178,7 +178,7 @@ def _no_tag(item: str, known: Sequence[str], kinds: dict[str, dict[str, int]], k
     return f"no tag is named {shown(item)}{tip}"
 
 
-def main_metric(log: LiveLog, metric: str | None, answer: Answer) -> str:
+def main_metric(log: LiveLog, metric: str | None, answer: ToolAnswer) -> str:
     """The metric of a question; without one, the evaluation loss or score that most runs have."""
     if metric is not None:
         tags = tags_of(log, metric, answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tbq.assistant.answer import Answer, shown
+from tbq.assistant.answer import ToolAnswer, shown
 from tbq.assistant.names import Names, runs_of, tags_of
 from tbq.assistant.restarts import dropped, resumed
 from tbq.numbers import compact, duration
@@ -30,10 +30,10 @@ _ROLES = {
 }
 
 
-def overview(log: LiveLog, run: Names = None, tag: Names = None) -> Answer:
+def overview(log: LiveLog, run: Names = None, tag: Names = None) -> ToolAnswer:
     """The answer of the tool `overview`."""
     paths = log.follower.discovery.paths
-    answer = Answer(BUDGET, ["tbq", "tags" if tag is not None or run is not None else "ls", *paths])
+    answer = ToolAnswer(BUDGET, ["tbq", "tags" if tag is not None or run is not None else "ls", *paths])
     runs = runs_of(log, run, answer)
     _runs(log, runs, answer, listed=run is not None)
     if run is None and tag is None:
@@ -45,7 +45,7 @@ def overview(log: LiveLog, run: Names = None, tag: Names = None) -> Answer:
     return answer
 
 
-def _runs(log: LiveLog, runs: list[str], answer: Answer, *, listed: bool) -> None:
+def _runs(log: LiveLog, runs: list[str], answer: ToolAnswer, *, listed: bool) -> None:
     states = log.states_now()
     now = log.clock()
     counts = Counter(states.get(run, "not read yet") for run in runs)
@@ -74,7 +74,7 @@ def _more(count: int) -> str:
     return f" and {count - _FEW:,} more" if count > _FEW else ""
 
 
-def _hparams(log: LiveLog, answer: Answer) -> None:
+def _hparams(log: LiveLog, answer: ToolAnswer) -> None:
     """The hyperparameters that vary, with their values, and those that do not."""
     with log.lock:
         known = [dict(of.values) for of in log.hparams.values()]
@@ -107,7 +107,7 @@ def _hparams(log: LiveLog, answer: Answer) -> None:
         answer.say(f"{counted(without, 'run')} without hyperparameters")
 
 
-def _tags(log: LiveLog, runs: list[str], answer: Answer, wanted: set[str] | None) -> None:
+def _tags(log: LiveLog, runs: list[str], answer: ToolAnswer, wanted: set[str] | None) -> None:
     """The tags by what their names mean, and other kinds."""
     with log.lock:
         totals = log.index.totals()
@@ -144,7 +144,7 @@ def _role(tag: str) -> str:
     return "loss" if meant == "score" and better(tag) == "lower" else meant
 
 
-def _resumed(log: LiveLog, runs: list[str], answer: Answer) -> None:
+def _resumed(log: LiveLog, runs: list[str], answer: ToolAnswer) -> None:
     """The runs that were resumed, and what that cost."""
     names = resumed(log, runs)
     if not names:
@@ -161,7 +161,7 @@ def _resumed(log: LiveLog, runs: list[str], answer: Answer) -> None:
     )
 
 
-def _problems(log: LiveLog, answer: Answer) -> None:
+def _problems(log: LiveLog, answer: ToolAnswer) -> None:
     """What was damaged or dropped: one line per kind of problem."""
     by_code: dict[tuple[str, str], list[Any]] = {}
     for problem in log.follower.problems:

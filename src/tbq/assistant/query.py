@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from tbq.assistant.answer import Answer, AskedWrongError, shown, value
+from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
 from tbq.assistant.names import no_runs
 from tbq.assistant.tokens import beginning, tokens
 from tbq.errors import TbqError
@@ -26,14 +26,14 @@ _SCHEMA = 2000  # tokens
 _DIGITS = 6
 
 
-def sql(log: LiveLog, query: str, limit: int = MOST_ROWS, job: Job | None = None) -> Answer:
+def sql(log: LiveLog, query: str, limit: int = MOST_ROWS, job: Job | None = None) -> ToolAnswer:
     """The answer of the tool `sql`."""
     if not 1 <= limit <= MOST_ROWS:
         raise AskedWrongError(f"limit: got {limit}, want a whole number from 1 to {MOST_ROWS}")
     if not log.shown():
         raise AskedWrongError(no_runs(log))
     job = job or Job()
-    answer = Answer(BUDGET, ["tbq", "sql", *log.follower.discovery.paths, query])
+    answer = ToolAnswer(BUDGET, ["tbq", "sql", *log.follower.discovery.paths, query])
     facts, columns = _asked(log, query, limit, job)
     names, types = facts["names"], facts["types"]
     lists = [columns[str(place)] for place in range(len(names))]

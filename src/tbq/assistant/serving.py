@@ -16,7 +16,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from tbq.assistant import PATH
 from tbq.assistant.tools import make_server
-from tbq.server.http.app import Guarded
+from tbq.server.http.app import GuardedApp
 from tbq.server.http.guard import Guard, new_token
 from tbq.server.http.listening import Listening, run_app
 
@@ -47,7 +47,7 @@ def over_http(
         stateless_http=True,
         json_response=True,
     )
-    app.add_middleware(Guarded, guard=Guard(HOST, token))
+    app.add_middleware(GuardedApp, guard=Guard(HOST, token))
     with Listening.at(HOST, port) as listening:
         address = f"http://{HOST}:{listening.port}{PATH}"
 

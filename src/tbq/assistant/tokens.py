@@ -14,7 +14,7 @@ def tokens(text: str) -> int:
     belong to the next word.
 
     >>> tokens("val/loss 0.1939"), tokens("é"), tokens("")
-    (9, 2, 0)
+    (7, 2, 0)
     """
     return sum(map(_cost, _PARTS.findall(text)))
 

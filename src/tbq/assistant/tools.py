@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
 from tbq import __version__
-from tbq.assistant.answer import MARK, Answer, AskedWrongError, shown
+from tbq.assistant.answer import MARK, AskedWrongError, ToolAnswer, shown
 from tbq.assistant.compare import compare as compare_runs
 from tbq.assistant.curve import curve as curve_of
 from tbq.assistant.diagnose import diagnose as diagnose_run
@@ -53,7 +53,7 @@ By = Annotated[
 ]
 
 
-class _Server(MCPServer[Any]):
+class _ToolServer(MCPServer[Any]):
     """The server with short errors: no traces, no addresses, the closest name for an unknown tool."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
@@ -72,7 +72,7 @@ class _Server(MCPServer[Any]):
 
 def make_server(log: LiveLog) -> MCPServer[Any]:
     """The server of a log. `log` may still be reading; the first answers wait for it."""
-    server = _Server("tbq", version=__version__, instructions=INSTRUCTIONS, log_level="CRITICAL")
+    server = _ToolServer("tbq", version=__version__, instructions=INSTRUCTIONS, log_level="CRITICAL")
     loaded = threading.Event()
 
     async def answered(function: Callable[..., Any], *args: Any, job: Job | None = None) -> CallToolResult:
@@ -204,7 +204,7 @@ def _wait(log: LiveLog, loaded: threading.Event) -> None:
         end()
 
 
-def _remark(log: LiveLog, answer: Answer) -> None:
+def _remark(log: LiveLog, answer: ToolAnswer) -> None:
     """Say that the answer is not about everything yet."""
     if log.left:
         answer.note(f"{sized(log.left)} of the log are still unread: numbers may change")

@@ -16,7 +16,7 @@ from tbq.roles import is_gradient_norm, is_learning_rate, is_setting, is_speed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.diagnosis.history import RunHistory, Scalars
+    from tbq.diagnosis.history import RunHistory, ScalarPoints
 
 _SHARE = 0.2  # of the steps before: the time in which a cause is looked for
 _SETTING, _FACTOR, _SLOWER = 0.2, 2.0, 1.5  # changes that count: of a setting, of a norm, of a speed
@@ -25,7 +25,7 @@ _MOST = 4  # settings and norms each
 
 
 @dataclass(frozen=True)
-class Change:
+class QuantityChange:
     """What became of one quantity: `factor` is the later over the earlier value; `changed` if it counts."""
 
     what: str
@@ -49,7 +49,7 @@ class Change:
         return f"{name} went from {number(self.before)} to {number(self.after)}{at}{times}"
 
 
-def changes(history: RunHistory, step: int, end: int) -> list[Change]:
+def changes(history: RunHistory, step: int, end: int) -> list[QuantityChange]:
     """What changed in the steps up to `step`, and until `end`; what is logged but did not change comes last."""
     first = min((int(each.steps.min()) for each in history.series.values() if len(each.steps)), default=step)
     begin = step - max(int((step - first) * _SHARE), 1)
@@ -73,7 +73,7 @@ def unlogged(history: RunHistory) -> list[str]:
     return missing
 
 
-def _settings(history: RunHistory, begin: int, end: int) -> Iterator[Change]:
+def _settings(history: RunHistory, begin: int, end: int) -> Iterator[QuantityChange]:
     """Learning rates first, then other settings, with the step of their largest change."""
     tags = [tag for tag in history.series if is_setting(tag) and not is_gradient_norm(tag)]
     for tag in sorted(tags, key=lambda tag: not is_learning_rate(tag))[:_MOST]:
@@ -89,7 +89,7 @@ def _settings(history: RunHistory, begin: int, end: int) -> Iterator[Change]:
         extreme = int(np.argmax(np.abs(values - values[0])))
         size = max(abs(float(values[0])), abs(float(values[extreme])))
         changed = abs(float(values[extreme] - values[0])) > _SETTING * size
-        yield Change(
+        yield QuantityChange(
             "setting",
             tag,
             float(values[0]),
@@ -99,7 +99,7 @@ def _settings(history: RunHistory, begin: int, end: int) -> Iterator[Change]:
         )
 
 
-def _norms(history: RunHistory, begin: int, end: int) -> Iterator[Change]:
+def _norms(history: RunHistory, begin: int, end: int) -> Iterator[QuantityChange]:
     """The largest gradient norm of the window, against the median before it."""
     for tag in [tag for tag in history.series if is_gradient_norm(tag)][:_MOST]:
         series = history.series[tag]
@@ -116,10 +116,12 @@ def _norms(history: RunHistory, begin: int, end: int) -> Iterator[Change]:
         usual, peak = float(np.median(before)), float(values[highest])
         changed = not np.isfinite(peak) or peak > _FACTOR * max(usual, 1e-300)
         shown = peak if changed else float(np.median(finite(values)))
-        yield Change("gradient norm", tag, usual, shown, int(steps[highest]) if changed else None, changed)
+        yield QuantityChange(
+            "gradient norm", tag, usual, shown, int(steps[highest]) if changed else None, changed
+        )
 
 
-def _speeds(history: RunHistory, begin: int, end: int) -> Iterator[Change]:
+def _speeds(history: RunHistory, begin: int, end: int) -> Iterator[QuantityChange]:
     """Steps per second by the wall times of the run, then throughputs that were logged."""
     pace = history.pace
     if pace is not None:
@@ -134,12 +136,12 @@ def _speeds(history: RunHistory, begin: int, end: int) -> Iterator[Change]:
             yield _speed("throughput", tag, *(float(np.median(part)) for part in parts))
 
 
-def _speed(what: str, tag: str | None, before: float, after: float) -> Change:
+def _speed(what: str, tag: str | None, before: float, after: float) -> QuantityChange:
     low, high = sorted((before, after))
-    return Change(what, tag, before, after, None, high > _SLOWER * max(low, 1e-300))
+    return QuantityChange(what, tag, before, after, None, high > _SLOWER * max(low, 1e-300))
 
 
-def _rate(series: Scalars, part: NDArray[np.bool_]) -> float | None:
+def _rate(series: ScalarPoints, part: NDArray[np.bool_]) -> float | None:
     """The median speed from row to row, so that a pause does not count."""
     steps, times = np.diff(series.steps[part]), np.diff(series.wall_times[part])
     forward = (steps > 0) & (times > 0)
@@ -148,6 +150,6 @@ def _rate(series: Scalars, part: NDArray[np.bool_]) -> float | None:
     return float(np.median(steps[forward] / times[forward]))
 
 
-def _between(series: Scalars, begin: int, end: int) -> NDArray[np.bool_]:
+def _between(series: ScalarPoints, begin: int, end: int) -> NDArray[np.bool_]:
     between: NDArray[np.bool_] = (series.steps >= begin) & (series.steps <= end)
     return between

@@ -13,7 +13,7 @@ from tbq.numbers import duration, number
 from tbq.roles import best_of, is_evaluation, role
 
 if TYPE_CHECKING:
-    from tbq.diagnosis.history import RunHistory, Scalars
+    from tbq.diagnosis.history import RunHistory, ScalarPoints
 
 _LEAST = 5  # points from which a course is judged
 _NEAR = 0.1  # of the way that a loss had come down: a value this close to the best is still on course
@@ -70,7 +70,7 @@ def departures(history: RunHistory) -> list[Departure]:
     return sorted((each for each in left if each is not None), key=lambda each: (each.step, each.tag))
 
 
-def departure(tag: str, series: Scalars) -> Departure | None:
+def departure(tag: str, series: ScalarPoints) -> Departure | None:
     """Where a loss left its course, if it never came back.
 
     >>> from tbq.table.scalars import Series
@@ -167,7 +167,7 @@ def _overfitting(history: RunHistory, tags: list[str]) -> Iterator[str]:
             yield f"{tag} rose from step {step:,} on, while a training loss fell: it overfits"
 
 
-def _fell(series: Scalars, step: int) -> bool:
+def _fell(series: ScalarPoints, step: int) -> bool:
     """Whether the values after a step are lower than those at it, in the mean of each half of the rest."""
     rest = finite(series.values[series.steps >= step])
     half = len(rest) // 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tbq.diagnosis.before import Change, changes, unlogged
+from tbq.diagnosis.before import QuantityChange, changes, unlogged
 from tbq.diagnosis.course import Departure, Pause, departures, milestones, pauses
 from tbq.numbers import duration
 from tbq.query.groups import value_text
@@ -41,12 +41,12 @@ class Diagnosis:
     def report(self) -> str:
         """What `tbq diagnose` prints.
 
-        >>> print(log.diagnose("diverged").report().splitlines()[0])
+        >>> print(tbq.open("runs").diagnose("diverged").report().splitlines()[0])
         diverged: diverged, after step 0
         """
-        return "\n".join(self.lines())
+        return "\n".join(self._lines())
 
-    def lines(self) -> Iterator[str]:
+    def _lines(self) -> Iterator[str]:
         """The report line by line; names from the log are harmless on a terminal."""
         yield printable(f"{self.run}: {self.verdict}")
         parts = (
@@ -67,7 +67,7 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values.
 
-        >>> log.diagnose("diverged").to_dict()["state"]
+        >>> tbq.open("runs").diagnose("diverged").to_dict()["state"]
         'diverged'
         """
         return {**asdict(self), "findings": [each.to_dict() for each in self.findings]}
@@ -83,7 +83,7 @@ def diagnosed(history: RunHistory) -> Diagnosis:
     happened += list(_restarts(history))
     happened += [] if left else milestones(history)
     anchor = _anchor(history, left, idle)
-    before: list[Change] = [] if anchor is None else changes(history, *anchor)
+    before: list[QuantityChange] = [] if anchor is None else changes(history, *anchor)
     return Diagnosis(
         history.run,
         history.state,

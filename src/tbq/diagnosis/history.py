@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tbq.states import State
 
 
-class Scalars(Protocol):
+class ScalarPoints(Protocol):
     """The points of one scalar tag, in the order of rows."""
 
     @property
@@ -49,7 +49,7 @@ class RunHistory:
 
     run: str
     state: State | None
-    series: Mapping[str, Scalars]
+    series: Mapping[str, ScalarPoints]
     restarts: Sequence[Restart] = ()
     dropped: Sequence[str] = ()  # what restarts and damage cost, in words
     hparams: Mapping[str, Any] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class RunHistory:
     last_step: int | None = None
 
     @cached_property
-    def pace(self) -> Scalars | None:
+    def pace(self) -> ScalarPoints | None:
         """The series that is logged most often: it shows how fast the run went."""
         return max(self.series.values(), key=lambda each: len(each.steps), default=None)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Unpack
 from tbq.arguments import bad, keywords
 from tbq.columns.codes import values_of
 from tbq.decode.options import READING
+from tbq.decode.takeovers import takeovers_of
 from tbq.diagnosis import findings_of_run
 from tbq.diagnosis.diagnosis import Diagnosis, diagnosed
 from tbq.diagnosis.history import RunHistory, Sibling, restarts_of
 from tbq.kinds.overview import overview
-from tbq.plot.scalars import takeovers_of
 from tbq.select import several
 from tbq.summary.per_run import hyperparameters
 from tbq.table.scalars import Series, read_scalars

@@ -12,7 +12,7 @@ import numpy as np
 from tbq.columns.codes import codes_of, names_in, numbers
 from tbq.columns.grouped import GroupedRows, complete
 from tbq.columns.rows import having
-from tbq.decode.reader import table_of
+from tbq.decode.takeovers import takeovers_of
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.live.view import AXES
 from tbq.plot.groups import Groups
@@ -29,7 +29,6 @@ from tbq.text import natural, some, some_have
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq._core import Result
     from tbq.decode.reader import Reader
     from tbq.plot.options import PlotOptions
     from tbq.select import Names, Steps
@@ -319,23 +318,3 @@ def _thinned(groups: Groups, options: PlotOptions) -> Groups:
     of_run = {run: groups.of_run[run] for run in kept}
     used = set(of_run.values())
     return replace(groups, of_run=of_run, names=[name for name in groups.names if name in used])
-
-
-def takeovers_of(result: Result, runs: Sequence[str]) -> dict[tuple[str, str], list[tuple[int, float]]]:
-    """Where later sessions took over, for each (run, tag) of scalars."""
-    segments = table_of(result.segments())
-    if len(segments) < 2:
-        return {}
-    names = ("series", "session", "first_step", "first_wall_time")
-    series, session, first, wall = (segments[name].to_numpy() for name in names)
-    # A file that several threads decode consists of several segments of one session.
-    later = np.flatnonzero((series[1:] == series[:-1]) & (session[1:] != session[:-1])) + 1
-    if not len(later):
-        return {}
-    about = table_of(result.series(list(runs))).select(["run", "tag", "kind"]).to_pylist()
-    takeovers: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for row in later.tolist():
-        of = about[int(series[row])]
-        if of["kind"] == "scalars":
-            takeovers.setdefault((of["run"], of["tag"]), []).append((int(first[row]), float(wall[row])))
-    return takeovers
