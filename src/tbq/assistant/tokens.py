@@ -36,7 +36,7 @@ def beginning(text: str, most: int) -> str:
     """The start of a text that costs at most this many tokens.
 
     >>> beginning("one two three", 2)
-    'one two'
+    'one two '
     """
     total = end = 0
     for match in _PARTS.finditer(text):
