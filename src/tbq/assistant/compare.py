@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
-from tbq.assistant.names import hparams_in, main_metric, runs_of
+from tbq.assistant.names import hparams_in, main_metric, paths_of, runs_of
 from tbq.query import student
 from tbq.query.groups import value_text
 from tbq.roles import best_of, is_evaluation, role
@@ -41,7 +41,7 @@ def compare(log: LiveLog, a: str, b: str, metric: str | None = None) -> ToolAnsw
     if set(first) == set(second):
         raise AskedWrongError(f"a and b are the same: {some([shown(run) for run in first])}")
     tag = main_metric(log, metric, answer)
-    paths = log.follower.discovery.paths
+    paths = paths_of(log)
     if len(first) == len(second) == 1:
         answer.command = ["tbq", "compare", *paths, *first, *second]
     else:

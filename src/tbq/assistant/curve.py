@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
-from tbq.assistant.names import Names, grouping_of, runs_of, tags_of
+from tbq.assistant.names import Names, grouping_of, paths_of, runs_of, tags_of
 from tbq.assistant.tokens import tokens
 from tbq.errors import TbqError
 from tbq.roles import best_of
@@ -198,7 +198,7 @@ def _thinned(steps: NDArray[np.int64], values: NDArray[np.float64], most: int) -
 def _command(
     log: LiveLog, tags: Sequence[str], runs: Sequence[str], run: Names, by: Names, steps: str | None
 ) -> list[str]:
-    words = ["tbq", "reduce" if by is not None else "export", *log.follower.discovery.paths]
+    words = ["tbq", "reduce" if by is not None else "export", *paths_of(log)]
     if by is not None:
         words += ["--by", grouping_of(log, by), "--stat", "mean"]
     words += [word for tag in tags[:5] for word in ("--tag", tag)]

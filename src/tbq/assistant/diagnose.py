@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tbq.assistant.answer import ToolAnswer, shown
-from tbq.assistant.names import runs_of, single_run
+from tbq.assistant.names import paths_of, runs_of, single_run
 from tbq.assistant.restarts import dropped
 from tbq.diagnosis.diagnosis import Diagnosis, diagnosed
 from tbq.diagnosis.finding import Finding
@@ -29,7 +29,7 @@ _TROUBLE = ("diverged", "crashed", "stalled")
 def diagnose(log: LiveLog, run: str | None = None, job: Job | None = None) -> ToolAnswer:
     """The answer of the tool `diagnose`."""
     answer = ToolAnswer(BUDGET)
-    paths = log.follower.discovery.paths
+    paths = paths_of(log)
     if run is None:
         answer.command = ["tbq", "doctor", *paths]
         _needing(log, answer)

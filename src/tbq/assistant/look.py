@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown
-from tbq.assistant.names import Names, runs_of, single_run, tags_of
+from tbq.assistant.names import Names, paths_of, runs_of, single_run, tags_of
 from tbq.assistant.tokens import beginning
 from tbq.errors import TbqError, missing
 from tbq.kinds.show import described
@@ -54,7 +54,7 @@ def look(
     with log.lock:
         kinds = next((kinds for each, kinds, _ in log.index.totals() if each == name), {})
     chosen = kind or next((each for each in KINDS if each in kinds), None)
-    paths = log.follower.discovery.paths
+    paths = paths_of(log)
     if chosen is None:
         raise AskedWrongError(
             f"look cannot show {', '.join(kinds)}: tbq show {' '.join(paths)} {shown(name)}"
@@ -156,7 +156,7 @@ def _curves(log: LiveLog, answer: ToolAnswer, tag: str, run: Names) -> bytes:
         )
     having = having[:_RUNS]
     words = [word for each in having for word in ("--run", each)] if run is not None else []
-    answer.command = ["tbq", "plot", *log.follower.discovery.paths, "--tag", tag, *words]
+    answer.command = ["tbq", "plot", *paths_of(log), "--tag", tag, *words]
     answer.say(f"curves of {shown(tag)}: {some([shown(each) for each in having], _RUNS)}")
     stream = io.BytesIO()
     scalars = Table(table(log, tag, having), "scalars")

@@ -11,7 +11,7 @@ from tbq.errors import SelectionError, UsageError
 from tbq.query.groups import group_runs, value_text
 from tbq.roles import is_evaluation, role
 from tbq.select import Selection, closest, plain_tag
-from tbq.text import some
+from tbq.text import shown_path, some
 
 if TYPE_CHECKING:
     from tbq.assistant.answer import ToolAnswer
@@ -34,6 +34,11 @@ def items_of(names: Names, what: str) -> list[str]:
         if len(item) > _LONGEST:
             raise AskedWrongError(f"{what}: a name is longer than {_LONGEST:,} characters")
     return items
+
+
+def paths_of(log: LiveLog) -> list[str]:
+    """The log directories as they were named, without the secrets of URLs."""
+    return list(map(shown_path, log.follower.discovery.paths))
 
 
 def runs_of(log: LiveLog, names: Names, answer: ToolAnswer) -> list[str]:
@@ -67,7 +72,7 @@ def single_run(log: LiveLog, name: str, answer: ToolAnswer) -> str:
 
 def no_runs(log: LiveLog) -> str:
     """Why there is nothing to answer about."""
-    places = ", ".join(map(shown, log.follower.discovery.paths))
+    places = ", ".join(map(shown, paths_of(log)))
     if not log.exists:
         return f"{places} does not exist yet; ask again when a job has begun to write there"
     return f"there are no event files in {places} yet; tbq doctor {places} says why"

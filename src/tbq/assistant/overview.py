@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tbq.assistant.answer import ToolAnswer, shown
-from tbq.assistant.names import Names, runs_of, tags_of
+from tbq.assistant.names import Names, paths_of, runs_of, tags_of
 from tbq.assistant.restarts import dropped, resumed
 from tbq.numbers import compact, duration
 from tbq.query.groups import value_key, value_text
@@ -32,7 +32,7 @@ _ROLES = {
 
 def overview(log: LiveLog, run: Names = None, tag: Names = None) -> ToolAnswer:
     """The answer of the tool `overview`."""
-    paths = log.follower.discovery.paths
+    paths = paths_of(log)
     answer = ToolAnswer(BUDGET, ["tbq", "tags" if tag is not None or run is not None else "ls", *paths])
     runs = runs_of(log, run, answer)
     _runs(log, runs, answer, listed=run is not None)

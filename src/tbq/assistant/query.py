@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
-from tbq.assistant.names import no_runs
+from tbq.assistant.names import no_runs, paths_of
 from tbq.assistant.tokens import beginning, tokens
 from tbq.errors import TbqError
 from tbq.server.http.encoding import unframe
@@ -33,7 +33,7 @@ def sql(log: LiveLog, query: str, limit: int = MOST_ROWS, job: Job | None = None
     if not log.shown():
         raise AskedWrongError(no_runs(log))
     job = job or Job()
-    answer = ToolAnswer(BUDGET, ["tbq", "sql", *log.follower.discovery.paths, query])
+    answer = ToolAnswer(BUDGET, ["tbq", "sql", *paths_of(log), query])
     facts, columns = _asked(log, query, limit, job)
     names, types = facts["names"], facts["types"]
     lists = [columns[str(place)] for place in range(len(names))]

@@ -12,6 +12,7 @@ from anyio import to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Image
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field, ValidationError
 
@@ -72,7 +73,6 @@ class _ToolServer(MCPServer[Any]):
 
 def make_server(log: LiveLog) -> MCPServer[Any]:
     """The server of a log. `log` may still be reading; the first answers wait for it."""
-    server = _ToolServer("tbq", version=__version__, instructions=INSTRUCTIONS, log_level="CRITICAL")
     loaded = threading.Event()
 
     async def answered(function: Callable[..., Any], *args: Any, job: Job | None = None) -> CallToolResult:
@@ -153,11 +153,15 @@ def make_server(log: LiveLog) -> MCPServer[Any]:
     about = ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
-    for tool in (overview, leaderboard, curve, compare, diagnose, sql, look):
-        text = " ".join((tool.__doc__ or "").split())
-        server.add_tool(tool, description=text, annotations=about, structured_output=False)
-    for each in server._tool_manager.list_tools():
-        _slim(each.parameters)
+    tools = []
+    for function in (overview, leaderboard, curve, compare, diagnose, sql, look):
+        text = " ".join((function.__doc__ or "").split())
+        tool = Tool.from_function(function, description=text, annotations=about, structured_output=False)
+        _slim(tool.parameters)
+        tools.append(tool)
+    server = _ToolServer(
+        "tbq", version=__version__, instructions=INSTRUCTIONS, log_level="CRITICAL", tools=tools
+    )
 
     @server.resource(
         SCHEMA, name="schema", description="Tables and columns for the tool sql", mime_type="text/plain"
