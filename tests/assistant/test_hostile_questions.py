@@ -11,8 +11,9 @@ import anyio
 import eventfile as ef
 import pytest
 from assistants import BUDGETS, NOW, Assistant, Reply
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from waiting import wait_for
 
 from tbq.assistant.answer import MARK
@@ -84,7 +85,7 @@ NAMES = st.one_of(
 
 
 @given(st.sampled_from(list(BUDGETS)), NAMES, NAMES, st.lists(NAMES, max_size=3))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(60)
 def test_any_question_is_answered(
     assistant: Assistant, tool: str, one: str, two: str, more: list[str]
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_growing_log_is_read_once(tmp_path: Path) -> None:
     asking.close()
 
 
+@pytest.mark.long
 def test_a_client_that_goes_away_ends_its_query(tmp_path: Path) -> None:
     _log(tmp_path / "runs/a", [3.0])
     asking = Assistant(tmp_path / "runs", clock=lambda: NOW)

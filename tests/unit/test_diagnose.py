@@ -10,7 +10,7 @@ import eventfile as ef
 import numpy as np
 import pytest
 import started
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tbq
@@ -26,7 +26,6 @@ def series(values: list[float] | np.ndarray, every: float = 1.0) -> Series:
 
 
 @given(st.integers(30, 200), st.integers(5, 25), st.floats(0, 0.03), st.integers(0, 2**32 - 1), st.booleans())
-@settings(deadline=None)
 def test_a_loss_that_explodes(count: int, left: int, noise: float, seed: int, ends_nan: bool) -> None:
     begin = count - left
     steps = np.arange(count)
@@ -42,7 +41,6 @@ def test_a_loss_that_explodes(count: int, left: int, noise: float, seed: int, en
 
 
 @given(st.integers(2, 300), st.floats(0, 0.2), st.integers(0, 2**32 - 1), st.floats(-5, 5))
-@settings(deadline=None)
 def test_a_loss_that_goes_down_stays_on_course(count: int, noise: float, seed: int, offset: float) -> None:
     values = (
         offset
@@ -53,7 +51,6 @@ def test_a_loss_that_goes_down_stays_on_course(count: int, noise: float, seed: i
 
 
 @given(st.lists(st.floats(), max_size=30), st.integers(-5, 40), st.integers(-5, 40))
-@settings(deadline=None)
 def test_any_values(values: list[float], step: int, end: int) -> None:
     found = departure("loss", series(values))
     if found is not None:
@@ -86,6 +83,7 @@ def test_restarts_are_counted_once() -> None:
     assert restarts_of({}) == []
 
 
+@pytest.mark.long
 def test_the_command_and_the_library_agree(tmp_path: Path) -> None:
     runs = tbq.demo(tmp_path / "runs")
     log = tbq.open(runs)
