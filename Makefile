@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page bench bench-gpu docs docs-serve gallery recording corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -170,8 +170,18 @@ bench: prepared ## speed and memory beside the peers, as ratios
 	$(PIP) --group bench
 	$(BIN)/python -m benchmarks
 
+docs: prepared ## the manual as a site, in build/docs/site; a warning or a dead link is an error
+	$(PIP) --group docs
+	$(BIN)/python -m docs.site
+
+docs-serve: docs ## the same, on http://127.0.0.1:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs/site 8000
+
 gallery: prepared ## the pictures of docs/gallery.md, drawn again
 	$(BIN)/python docs/images/gallery.py
+
+recording: prepared ## docs/images/watch.gif, recorded again
+	$(BIN)/python docs/images/watch.py
 
 clean: ## remove what make made
 	rm -rf $(VENV) build demo
