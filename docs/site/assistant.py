@@ -8,7 +8,7 @@ from pathlib import Path
 
 from docs.site import library
 from docs.site.commands import command, options
-from docs.site.pages import title
+from docs.site.pages import UNSEARCHED, title
 
 from tbq.cli import COMMANDS
 from tbq.schema import KINDS, schema
@@ -16,7 +16,7 @@ from tbq.schema import KINDS, schema
 
 def pages(folder: Path) -> Iterator[tuple[str, str]]:
     """The page for assistants, and the list of all pages for programs."""
-    yield "reference/assistant.md", everything()
+    yield "reference/assistant.md", UNSEARCHED + everything()
     yield "llms.txt", links(folder)
 
 

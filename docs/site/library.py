@@ -77,14 +77,21 @@ def public() -> list[Entry]:
 
 
 def members(owner: type) -> list[Entry]:
-    """The public methods and properties of a class that are tbq's own, in the order of the source."""
+    """The public methods and properties of a class, in the order of the source, without those of `parent(owner)`."""
     names: dict[str, Any] = {}
+    inherited = parent(owner)
     for base in owner.__mro__:
-        if base.__module__.startswith("tbq"):
+        if base.__module__.startswith("tbq") and (inherited is None or not issubclass(inherited, base)):
             for name, value in vars(base).items():
                 if not name.startswith("_") and (inspect.isroutine(value) or isinstance(value, PROPERTIES)):
                     names.setdefault(name, value)
     return [Entry(name, value) for name, value in names.items()]
+
+
+def parent(owner: type) -> type | None:
+    """The public class whose methods the page of a class does not repeat."""
+    tables = (tbq.Table, tbq.TbqError)
+    return next((each for each in tables if issubclass(owner, each) and owner is not each), None)
 
 
 def class_page(each: Entry) -> str:
@@ -99,6 +106,10 @@ def class_page(each: Entry) -> str:
         listed = "\n".join(f"- `{name}`: `{shown(kind)}`" for name, kind in fields.items() if name[0] != "_")
         parts += ["## Fields", listed]
     parts += [entry(Entry(f"{short}.{name}", value), 2) for name, value in members(owner)]
+    inherited = parent(owner)
+    if inherited is not None:
+        name = f"tbq.{inherited.__name__}"
+        parts.insert(2, f"It has everything that [`{name}`]({name}.md) has.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -131,7 +142,7 @@ def signature(name: str, value: Any) -> str:
     for param in found.parameters.values():
         if param.name in ("self", "cls"):
             continue
-        prefix = {param.VAR_POSITIONAL: "*", param.VAR_KEYWORD: "**"}.get(param.kind, "")
+        prefix = "*" * (param.kind == param.VAR_POSITIONAL) + "**" * (param.kind == param.VAR_KEYWORD)
         if param.kind == param.KEYWORD_ONLY and not keyword_only:
             arguments.append("*")
         keyword_only = keyword_only or param.kind in (param.KEYWORD_ONLY, param.VAR_POSITIONAL)

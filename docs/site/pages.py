@@ -18,13 +18,16 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
     "benchmarks/README.md": "benchmarks.md",
 }
+#: The head of a page that the search leaves out, because it repeats what other pages say.
+UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(\s*([^)\s]+)\s*\)")
 
 
 def copy(folder: Path) -> None:
     """Copy docs/ and the pages of `OUTSIDE` into a folder."""
-    shutil.copytree(DOCS, folder, ignore=shutil.ignore_patterns("site", "*.ipynb", "*.py", "__pycache__"))
+    unwanted = shutil.ignore_patterns("site", "*.ipynb", "*.py", "__pycache__")
+    shutil.copytree(DOCS, folder, ignore=unwanted, dirs_exist_ok=True)
     shutil.copy(Path(__file__).with_name("site.css"), folder)
     for page in sorted(folder.rglob("*.md")):
         name = page.relative_to(folder).as_posix()
@@ -33,6 +36,8 @@ def copy(folder: Path) -> None:
         if (folder / name).exists():
             raise SystemExit(f"docs/{name} and {source} would be the same page of the site")
         write(folder / name, linked((ROOT / source).read_text("utf-8"), source, name))
+    for name in ("index.md", "how/index.md", "changelog.md"):
+        write(folder / name, UNSEARCHED + (folder / name).read_text("utf-8"))
 
 
 def linked(text: str, source: str, name: str) -> str:

@@ -115,7 +115,7 @@ def message(arguments: list[ast.expr]) -> Iterator[str]:
         if isinstance(each, ast.Constant) and isinstance(each.value, str):
             yield each.value
         elif isinstance(each, ast.JoinedStr):
-            yield "".join(part.value if isinstance(part, ast.Constant) else "…" for part in each.values)
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in each.values)
 
 
 def http_page() -> str:
