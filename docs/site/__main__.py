@@ -1,4 +1,4 @@
-"""`python -m docs.site`: gathers the pages, writes the reference, runs the notebooks, builds the site."""
+"""`python -m docs.site [FOLDER]`: gathers the pages, writes the reference, runs the notebooks, builds the site."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def build(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    site = build(Path("build/docs"))
+    site = build(Path(*sys.argv[1:2] or ["build/docs"]))
     print(f"the site is in {site}")

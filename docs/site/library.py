@@ -11,19 +11,12 @@ from typing import Any, NamedTuple
 
 import tbq
 
-#: Public names that `tbq` itself does not have: the types that its functions return, and what other modules offer.
+#: Public names that `tbq.__all__` does not lead to: the types that its functions return, and writers of tables.
 MODULES = {
-    "tbq.results": None,
-    "tbq.lake": None,
-    "tbq.ray": None,
-    "tbq.compat": None,
     "tbq.export": ("write", "write_many"),
     "tbq.query.dataset": ("LogDataset",),
     "tbq.rewriting": ("Report", "RunReport"),
 }
-#: Modules that need a trainer to be imported; their page is docs/training.md and the docstrings of the modules.
-TRAINERS = ("accelerate", "huggingface", "keras", "lightning", "sb3")
-
 PROPERTIES = (property, cached_property)
 
 
@@ -60,9 +53,12 @@ def public() -> list[Entry]:
     """Every public class and function."""
     found = [Entry(f"tbq.{name}", getattr(tbq, name)) for name in tbq.__all__ if name != "__version__"]
     entries = [each for each in found if not inspect.ismodule(each.value)]
-    for module, names in MODULES.items():
+    modules = {
+        each.name: getattr(each.value, "__all__", ()) for each in found if inspect.ismodule(each.value)
+    }
+    for module, names in {**modules, **MODULES}.items():
         loaded = importlib.import_module(module)
-        entries += [Entry(f"{module}.{name}", getattr(loaded, name)) for name in names or loaded.__all__]
+        entries += [Entry(f"{module}.{name}", getattr(loaded, name)) for name in names]
     errors = importlib.import_module("tbq.errors")
     known = {each.value for each in entries if inspect.isclass(each.value)}
     entries += [

@@ -21,6 +21,8 @@ OUTSIDE = {
 #: The head of a page that the search leaves out, because it repeats what other pages say.
 UNSEARCHED = "---\nsearch:\n  exclude: true\n---\n\n"
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+_BAR = re.compile(r"\|(?=[^`]*(?:`[^`]*`[^`]*)*$)")  # outside code
+_CODE = re.compile(r"`[^`\n]+`")
 _LINK = re.compile(r"(?<!\!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(\s*([^)\s]+)\s*\)")
 
 
@@ -60,7 +62,12 @@ def linked(text: str, source: str, name: str) -> str:
         way = posixpath.relpath(page, posixpath.dirname(name) or ".")
         return f"[{label}]({way}{mark}{anchor})"
 
-    return outside_fences(text, lambda prose: _LINK.sub(target, prose))
+    return outside_fences(text, lambda prose: _CODE.sub(bars, _LINK.sub(target, prose)))
+
+
+def bars(code: re.Match[str]) -> str:
+    """Code in a table with its `|` as they are: on the site they need no backslash, unlike elsewhere."""
+    return code[0].replace("\\|", "|")
 
 
 def outside_fences(text: str, change: Callable[[str], str]) -> str:
@@ -84,7 +91,7 @@ def title(text: str) -> str:
 
 
 def table(header: str, rows: Sequence[tuple[str, ...]]) -> str:
-    """A Markdown table; `|` inside a cell is escaped."""
+    """A Markdown table; `|` outside code is escaped."""
     columns = header.split("|")
-    lines = [columns, ["---"] * len(columns), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    lines = [columns, ["---"] * len(columns), *([_BAR.sub(r"\|", cell) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -10,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.site.__main__ import build
 from searches import SEARCHES
 
-SCREENS = Path("build/screens")
+ROOT = Path(__file__).parents[2]
+SCREENS = Path(os.environ.get("TBQ_SCREENS", ROOT / "build" / "screens"))
 #: Asks the search of the site, as its page does, and returns the address of the first result of each query.
 ASK = """async ([worker, queries]) => {
   const search = new Worker(worker);
@@ -39,7 +42,9 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("manual"))
+    folder = tmp_path_factory.mktemp("manual")
+    subprocess.run([sys.executable, "-m", "docs.site", folder], cwd=ROOT, check=True)
+    return folder / "site"
 
 
 @pytest.fixture(scope="module")

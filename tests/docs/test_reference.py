@@ -142,6 +142,7 @@ def test_links_between_pages() -> None:
     assert (
         pages.linked("```sh\n[a](nowhere.md)\n```\n", source, "how/csv.md") == "```sh\n[a](nowhere.md)\n```\n"
     )
+    pages.linked((ROOT / "README.md").read_text("utf-8"), "README.md", "readme.md")
     with pytest.raises(SystemExit, match="leads nowhere"):
         pages.linked("[a](nowhere.md)", source, "how/csv.md")
 
