@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import tbq
@@ -45,6 +47,8 @@ def pages() -> Iterator[tuple[str, str]]:
     for each in classes:
         yield f"reference/python/{each.name}.md", class_page(each)
         listed.append(f"- [`{each.name}`]({each.name}.md): {first_line(each.value)}")
+    yield "reference/python/tbq.integrations.md", trainers_page()
+    listed.append("- Callbacks and loggers for trainers: [`tbq.integrations`](tbq.integrations.md)")
     intro = "`import tbq` gives what begins with `tbq.`; the rest is imported from its module."
     yield "reference/python/index.md", "\n\n".join(["# Python", intro, "\n".join(listed)]) + "\n"
 
@@ -70,6 +74,34 @@ def public() -> list[Entry]:
         and value not in known
     ]
     return entries
+
+
+def trainers_page() -> str:
+    """The classes and functions of `tbq.integrations`, from their source: importing them needs the trainers."""
+    folder = importlib.import_module("tbq.integrations")
+    parts = [
+        "# tbq.integrations",
+        prose(inspect.getdoc(folder) or ""),
+        "[Training](../../training.md) shows each.",
+    ]
+    for path in sorted(Path(folder.__path__[0]).glob("*.py")):
+        if path.stem in ("__init__", "values"):
+            continue
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                body = node.body if isinstance(node, ast.ClassDef) else [node]
+                made = [
+                    each
+                    for each in body
+                    if isinstance(each, ast.FunctionDef) and each.name in ("__init__", node.name)
+                ]
+                arguments = ast.unparse(made[0].args).removeprefix("self, ") if made else ""
+                parts += [
+                    f"## tbq.integrations.{path.stem}.{node.name}",
+                    f"```python\n{node.name}({arguments})\n```",
+                    prose(inspect.cleandoc(ast.get_docstring(node) or "")),
+                ]
+    return "\n\n".join(parts) + "\n"
 
 
 def members(owner: type) -> list[Entry]:
