@@ -155,7 +155,7 @@ def own_doc(owner: type) -> str:
 def entry(each: Entry, level: int) -> str:
     """A function, method or property: its name as a heading, its signature, its docstring."""
     value = getattr(each.value, "__func__", each.value)  # of a class method
-    doc = inspect.getdoc(value) or ""
+    doc = inspect.cleandoc(value.__doc__ or "As in the class that it overrides.")
     shown_as = each.name if isinstance(value, PROPERTIES) else signature(each.name, value)
     return "\n\n".join([f"{'#' * level} {each.name}", f"```python\n{shown_as}\n```", prose(doc)])
 
