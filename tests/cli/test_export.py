@@ -234,7 +234,10 @@ def test_a_table_is_drawn_on_a_terminal(logdir: Path) -> None:
 
 @posix
 def test_chosen_columns_on_a_terminal(logdir: Path) -> None:
-    for command in (["export", "--columns", "step,value", "--tag", "val/acc"], ["ls", "--columns", "last_step,run"]):
+    for command in (
+        ["export", "--columns", "step,value", "--tag", "val/acc"],
+        ["ls", "--columns", "last_step,run"],
+    ):
         text, code = on_terminal([*command, logdir])
         assert code == 0
         assert text.split("\n")[0].split() == command[2].split(",")
