@@ -185,8 +185,10 @@ docs-serve: docs ## the same, on http://127.0.0.1:8000
 gallery: prepared ## the pictures of docs/gallery.md, drawn again
 	$(BIN)/python docs/images/gallery.py
 
-recording: prepared ## docs/images/watch.gif, recorded again
+recording: prepared ## the recordings of docs/gallery.md, made again
+	$(PIP) --group browser
 	$(BIN)/python docs/images/watch.py
+	$(BIN)/python docs/images/page.py
 
 clean: ## remove what make made
 	rm -rf $(VENV) build demo

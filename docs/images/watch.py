@@ -105,11 +105,16 @@ def braille(draw: ImageDraw.ImageDraw, left: int, top: int, dots: int, ink: Any)
             draw.rectangle((x, y, x + 1, y + 1), ink)
 
 
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        frames = [each.quantize(48) for each in record(Path(folder))]
-    target = Path(__file__).with_name("watch.gif")
+def save(pictures: list[Image.Image], name: str) -> None:
+    """Write the pictures as a GIF beside this file."""
+    frames = [each.quantize(48) for each in pictures]
+    target = Path(__file__).with_name(name)
     frames[0].save(
         target, save_all=True, append_images=frames[1:], duration=int(EVERY * 1000), loop=0, optimize=True
     )
     print(target.name, len(frames), "pictures,", target.stat().st_size, "bytes", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        save(record(Path(folder)), "watch.gif")
