@@ -27,6 +27,9 @@ INSIDE = (
     "changelog",
 )  # fmt: skip
 
+#: Folders with a section of their own.
+SECTIONS = ("decisions", "how", "notebooks", "reference")
+
 
 def nav(folder: Path) -> str:
     """The navigation as zensical's configuration has it."""
@@ -62,7 +65,8 @@ def guides(folder: Path) -> list[dict[str, Any]]:
     """The guides by subject, and every other page of docs/."""
     placed = {stem for stems in GUIDES.values() for stem in stems}
     placed |= {"index", "start", "coming-from", "gallery", *REFERENCE, *INSIDE}
-    more = sorted(path.stem for path in folder.glob("*.md") if path.stem not in placed)
+    stems = (path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.md")))
+    more = [stem for stem in stems if stem not in placed and stem.split("/")[0] not in SECTIONS]
     sections = {**GUIDES, "More": tuple(more)}
     return [{name: pages(folder, stems)} for name, stems in sections.items() if stems]
 

@@ -134,6 +134,7 @@ def test_every_page_has_a_place(tmp_path: Path, reference: dict[str, str]) -> No
     for path in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
         pages.write(tmp_path / "notebooks" / f"{path.stem}.md", f"# {path.stem}\n")
     pages.write(tmp_path / "new.md", "# A page that nobody placed\n")
+    pages.write(tmp_path / "new" / "page.md", "# A page in a new folder\n")
     nav = navigation.nav(tmp_path)
     absent = [
         name
