@@ -86,10 +86,13 @@ def _stopped_early(silent: Iterable[str], last_steps: Mapping[str, int | None]) 
     for run, step in last_steps.items():
         if step is not None:
             steps.setdefault(family[run], []).append(step)
+    far_before = {
+        of: _FAR_BEFORE * median(reached) for of, reached in steps.items() if len(reached) > _SIBLINGS
+    }
     early = []
     for run in silent:
-        step, of_family = last_steps[run], steps.get(family[run], [])
-        if step is not None and len(of_family) > _SIBLINGS and step < _FAR_BEFORE * median(of_family):
+        step = last_steps[run]
+        if step is not None and step < far_before.get(family[run], -math.inf):
             early.append(run)
     return early
 
