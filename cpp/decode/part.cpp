@@ -44,8 +44,7 @@ bool PartDecoder::records(const Frame* frames, size_t count, uint64_t at) {
     if (i == count) break;
     add_tally(tally);
     const uint64_t record = at + static_cast<uint64_t>(frames[i].payload - frames[0].payload);
-    const Bytes payload(frames[i].payload, frames[i].length);
-    if (!fast_blob(record, payload)) general_record(record, payload);
+    one_record(record, {frames[i].payload, frames[i].length});
   }
   add_tally(tally);
   return true;
@@ -84,6 +83,10 @@ bool PartDecoder::fast_blob(uint64_t at, Bytes payload) {
     add_blob(at, value, EventBytes(payload), *entry, series, known.kind);
   }
   return true;
+}
+
+void PartDecoder::one_record(uint64_t at, Bytes payload) {
+  if (!fast_blob(at, payload)) general_record(at, payload);
 }
 
 void PartDecoder::general_record(uint64_t at, Bytes payload) {
