@@ -2,6 +2,8 @@
 // rest, past damage.
 #include "decode/part.hpp"
 
+#include <algorithm>
+
 #include "decode/part_decoder.hpp"
 
 namespace tbq {
@@ -38,6 +40,8 @@ void PartDecoder::run(uint64_t begin, uint64_t limit) {
 }
 
 bool PartDecoder::records(const Frame* frames, size_t count, uint64_t at) {
+  const uint64_t end = at + static_cast<uint64_t>(frames[count - 1].payload - frames[0].payload);
+  pool_.note_progress(end - part_.begin, std::min(part_.limit, reader_.end()) - end);
   Tally tally;
   for (size_t i = 0; i < count; ++i) {
     if (fast()) i += scalars_.store_matching(frames + i, count - i, tally);
