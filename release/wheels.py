@@ -96,7 +96,7 @@ def _sdist(out: Path) -> Path:
 
 def _wheel(sdist: Path, abi: str, python: Path, platform: str, out: Path) -> Path:
     """One wheel, built from the sdist as users would, and named by what auditwheel found in it."""
-    folder = WORK / f"{abi}-{platform}"
+    folder = WORK / platform  # both ABIs in one place, so that a compiler cache knows the core of the other
     shutil.rmtree(folder, ignore_errors=True)
     source = folder / "source"
     with tarfile.open(sdist) as archive:
@@ -126,10 +126,8 @@ def _wheel(sdist: Path, abi: str, python: Path, platform: str, out: Path) -> Pat
     (raw,) = (folder / "raw").glob("*.whl")
     _run(inside, "-m", "auditwheel", "repair", "-w", folder / "tagged", raw, env=environment)
     (tagged,) = (folder / "tagged").glob("*.whl")
-    if (
-        not platform.startswith(tagged.name.split("-")[-1].split("_")[0])
-        or host.split("-")[1] not in tagged.name
-    ):
+    libc, machine = platform.split("_", 1)
+    if f"-{libc}" not in tagged.name or not tagged.name.endswith(f"{machine}.whl"):
         sys.exit(f"wheels: auditwheel made {tagged.name} for {platform}")
     if tagged.stat().st_size > LARGEST:
         sys.exit(f"wheels: {tagged.name} has {tagged.stat().st_size:,} bytes, want at most {LARGEST:,}")
