@@ -1,8 +1,4 @@
 // Binds what the core answers about Arrow tables of any library.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <string>
 #include <utility>

@@ -1,9 +1,5 @@
 // Binds the text writer to Python. Its columns are Arrow arrays of any library, through the PyCapsule
 // interface.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <memory>

@@ -1,8 +1,7 @@
 // Arrow data of other Python libraries, through the Arrow PyCapsule interface.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
+#include "bind/casters.hpp"
 #include "tables/arrow_abi.hpp"
 
 namespace tbq {

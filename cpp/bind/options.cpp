@@ -1,8 +1,6 @@
 // Converts what Python passes to the core: names, paths, and functions to call.
 #include "bind/options.hpp"
 
-#include <nanobind/stl/vector.h>
-
 #include "bind/gil.hpp"
 #include "bytes/names.hpp"
 

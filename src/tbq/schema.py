@@ -106,6 +106,15 @@ def schema(kind: str) -> pa.Schema:
     return pa.schema([(name, types[kind]) for name, kind in columns_of(kind)])
 
 
+def column_names(kind: str) -> list[str]:
+    """The names of the columns of a kind of table, without importing Arrow; none for an unknown kind.
+
+    >>> column_names("projector")[0]
+    'run'
+    """
+    return [name for name, _ in columns_of(kind)] if kind in _COLUMNS else []
+
+
 def columns_of(kind: str) -> list[tuple[str, str]]:
     """The columns of a kind of table, with the names of their types; raises if there is no such table.
 

@@ -14,6 +14,7 @@ from tbq.errors import UsageError
 from tbq.text import counted, escaped, page, paragraph, printable, without_secrets
 
 if TYPE_CHECKING:
+    from tbq.arrow import Arrow
     from tbq.table.table import Table
 
 _TEXT_FORMATS = ("csv", "tsv", "json", "jsonl", "md", "html")
@@ -62,10 +63,15 @@ class Output(NamedTuple):
         check(self.path, format=self.format, force=self.force, binary=() if fewer else binary)
 
     def emit(self, table: Table, readable: Callable[[Table], list[Table]] | None = None) -> None:
-        """Write the table; `readable` returns what a terminal shows instead."""
+        """Write the table; `readable` returns what a terminal shows instead, unless the columns were chosen."""
+        from tbq.arrow import arrow_of
         from tbq.export import format_of
+        from tbq.export.fit import chosen
 
         if self.draws:
+            if self.columns is not None:
+                draw(chosen(arrow_of(table), self.columns), table.kind, self.digits)
+                return
             for each in [table] if readable is None else readable(table):
                 draw_table(each, self.digits)
             return
@@ -106,13 +112,19 @@ class Output(NamedTuple):
 
 def draw_table(table: Table, digits: int | None = None) -> None:
     """Draw a table on the terminal, with this many digits of numbers."""
+    from tbq.arrow import arrow_of
+
+    draw(arrow_of(table), table.kind, digits)
+
+
+def draw(table: Arrow, kind: str, digits: int | None = None) -> None:
+    """Draw the rows of a table of this kind on the terminal."""
     from rich.console import Console
 
-    from tbq.arrow import arrow_of
     from tbq.table.draw import print_table
 
     words = Console(stderr=True, force_jupyter=False)
-    print_table(arrow_of(table), table.kind, Console(force_jupyter=False), words, digits)
+    print_table(table, kind, Console(force_jupyter=False), words, digits)
 
 
 def has_colours() -> bool:
