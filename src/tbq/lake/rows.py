@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from tbq.arrow import to_pyarrow
 from tbq.columns.codes import codes_of, numbers, values_of
 from tbq.columns.rows import recast
 from tbq.decode.reader import Reader, table_of
@@ -81,7 +82,7 @@ def rows_of(
         yield _numbered(kind, table, session, ranks, files, paths, first)
         return
     values = Values(reader, kind, result, runs, None, "ignore")
-    keys = values.keys()
+    keys = to_pyarrow(values.keys())
     assert len(keys) == len(source.session)
     kept = source.kept(numbers(keys["step"])) if split else np.ones(len(keys), bool)
     # Decode all values of a run together: a session's status may be stored in another session than its start.
