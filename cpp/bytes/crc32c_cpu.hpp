@@ -11,10 +11,15 @@
 #include <nmmintrin.h>
 #ifdef _MSC_VER
 #include <intrin.h>
+#else
+#include <cpuid.h>
 #endif
 #if defined(_MSC_VER) && !defined(__clang__)
 #define TBQ_CRC_TARGET
 #define TBQ_CRC_INLINE __forceinline
+#elif defined(__clang__)  // clang's intrinsics need "crc32", which old versions of GCC do not know
+#define TBQ_CRC_TARGET __attribute__((target("sse4.2,crc32")))
+#define TBQ_CRC_INLINE inline __attribute__((always_inline, target("sse4.2,crc32")))
 #else
 #define TBQ_CRC_TARGET __attribute__((target("sse4.2")))
 #define TBQ_CRC_INLINE inline __attribute__((always_inline, target("sse4.2")))
@@ -39,15 +44,18 @@ namespace tbq {
 #if defined(TBQ_CRC_SSE42)
 
 inline bool cpu_has_crc() {
-#ifdef _MSC_VER
+  // Not __builtin_cpu_supports: its runtime is missing where a program is not linked by the system's compiler.
   static const bool has = [] {
+#ifdef _MSC_VER
     int info[4];
     __cpuid(info, 1);
-    return (info[2] >> 20 & 1) != 0;
-  }();
+    const auto features = static_cast<unsigned>(info[2]);
 #else
-  static const bool has = __builtin_cpu_supports("sse4.2") != 0;
+    unsigned eax = 0, ebx = 0, features = 0, edx = 0;
+    if (__get_cpuid(1, &eax, &ebx, &features, &edx) == 0) return false;
 #endif
+    return (features >> 20 & 1) != 0;
+  }();
   return has;
 }
 TBQ_CRC_INLINE uint64_t cpu_crc_u64(uint64_t crc, uint64_t word) { return _mm_crc32_u64(crc, word); }

@@ -575,7 +575,7 @@ class LogDir:
     ) -> Figure | Axes:
         """A matplotlib figure of curves, or of the tag's other data; with `ax`, drawn on it. Needs the extra `plot`.
 
-        `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed.*", `band` draws
+        `x` is "step", "relative", "wall" or a tag; `by` groups runs by `hparam.lr` or `re:(.*)/seed.*`, `band` draws
         their mean with "std", "sem", "ci95", "minmax" or "quantiles"; see docs/plot.md for `smooth`, `style`, …
 
         >>> log.plot("val/loss", by="hparam.lr", band="minmax").axes[0].get_ylabel()

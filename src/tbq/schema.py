@@ -108,5 +108,14 @@ def schema(kind: str) -> pa.Schema:
     return pa.schema([(name, types[kind]) for name, kind in _columns(kind)])
 
 
+def column_names(kind: str) -> list[str]:
+    """The names of the columns of a kind of table, without importing Arrow; none for an unknown kind.
+
+    >>> column_names("projector")[0]
+    'run'
+    """
+    return [name for name, _ in _columns(kind)] if kind in _COLUMNS else []
+
+
 def _columns(kind: str) -> list[tuple[str, str]]:
     return [(name, type_) for name, _, type_ in (column.partition(":") for column in _COLUMNS[kind].split())]

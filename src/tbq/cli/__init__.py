@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "rewrite",
         "Write new event files: merged, repaired, pruned, renamed; otherwise byte for byte.",
     ),
+    "completion": ("completion", "Print the script for Tab completion in bash, zsh or fish."),
 }
 
 _OPTIONS = {"-V, --version": "Show the version.", "-h, --help": "Show this message and exit."}
@@ -55,6 +56,13 @@ def main(args: list[str] | None = None) -> NoReturn:
             pass  # the pipe is closed (`| head`) or the disk is full: `run` meets the same error and reports it
         else:
             sys.exit(0)
+    if arguments[0] == "completion" and arguments[2:3] == [
+        "--"
+    ]:  # the Tab key, through the script of a shell
+        from tbq.cli.candidates import answer
+
+        answer(arguments[1], arguments[3:])
+        sys.exit(0)
     try:
         from tbq.cli.app import run
 
