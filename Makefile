@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page wheels test-wheel bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -165,6 +165,13 @@ corpus: build/checked/fuzzers build/fuzz/built build/seeds/unpacked ## what make
 	  && mkdir -p build/merged/$$name build/corpus/$$name \
 	  && build/fuzz/fuzz_$$name -merge=1 -use_counters=0 build/merged/$$name build/seeds/$$name build/corpus/$$name 2> build/merged/$$name.log \
 	  && $(BIN)/python cpp/fuzz/corpus.py pack $$name build/merged/$$name || exit 1; done
+
+# zig compiles for every Linux; the Pythons of 3.11 and of 3.12, 3.13 or 3.14 bring only their headers.
+wheels: $(BIN)/python ## sdist and Linux wheels into dist/: glibc and musl, x86_64 and aarch64, cp311 and cp312-abi3
+	$(BIN)/python release/wheels.py $(WHEELS)
+
+test-wheel: $(BIN)/python ## each wheel of dist/ in a fresh venv of each Python that is here, without a compiler
+	$(BIN)/python release/test_wheel.py $(WHEEL_TESTS)
 
 bench: prepared ## speed and memory beside the peers, as ratios
 	$(PIP) --group bench
