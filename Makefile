@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page wheels test-wheel bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page shells wheels test-wheel bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,8 +49,14 @@ test: $(BIN)/python ## all tests but the long ones, and those of frameworks and 
 pytest: prepared
 	$(call pytest,"not long")
 
-test-long: prepared ## tests that take seconds each: kills, bombs, random histories, real servers
+test-long: prepared shells ## tests that take seconds each: kills, bombs, random histories, real servers
 	$(call pytest,long)
+
+# For the tests of completion; without them these tests are skipped.
+shells:
+	@{ command -v zsh && command -v fish; } > /dev/null \
+	  || { command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq zsh fish > /dev/null; } \
+	  || echo "there is no zsh or no fish: completion is tested without it"
 
 test-interop: prepared ## torch, TensorFlow, Keras and Lightning as real writers
 	$(PIP) --group interop

@@ -146,18 +146,19 @@ class _Typed:
             elif word == "--" and not self.ended:
                 self.ended = True
             elif word.startswith("-") and len(word) > 1 and not self.ended:
-                self._option(*word.partition("="))
+                self.pending = self._option(*word.partition("="))
             else:
                 self.plain.append(word)
 
-    def _option(self, name: str, equals: str, value: str) -> None:
+    def _option(self, name: str, equals: str, value: str) -> click.Parameter | None:
+        """Note an option; returns it if the next word is its value."""
         param = self.options.get(name)
         if param is None or getattr(param, "is_flag", False) or getattr(param, "count", False):
-            return
-        if equals:
-            self.given.setdefault(str(param.name), []).append(value)
-        else:
-            self.pending = param
+            return None
+        if not equals:
+            return param
+        self.given.setdefault(str(param.name), []).append(value)
+        return None
 
     def next_argument(self) -> click.Parameter | None:
         """The argument that the next plain word is; a list of words comes before later arguments."""
