@@ -6,10 +6,12 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 # Tests are compiled once, also where somebody set this.
 unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 60
+EXAMPLES ?= 5
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page shells wheels test-wheel bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test pytest test-long explore test-interop test-browser test-gpu lint lint-page shells wheels test-wheel bench bench-gpu docs docs-serve gallery recording corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -57,6 +59,9 @@ shells:
 	@{ command -v zsh && command -v fish; } > /dev/null \
 	  || { command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq zsh fish > /dev/null; } \
 	  || echo "there is no zsh or no fish: completion is tested without it"
+
+explore: prepared ## property tests with EXAMPLES times as many new examples each, from SEED (by default a random one)
+	env -u CI TBQ_EXAMPLES=$(EXAMPLES) $(call pytest,hypothesis) --timeout=0 --hypothesis-seed=$(SEED)
 
 test-interop: prepared ## torch, TensorFlow, Keras and Lightning as real writers
 	$(PIP) --group interop
@@ -183,8 +188,20 @@ bench: prepared ## speed and memory beside the peers, as ratios
 	$(PIP) --group bench
 	$(BIN)/python -m benchmarks
 
+docs: prepared ## the manual as a site, in build/docs/site; a warning or a dead link is an error
+	$(PIP) --group docs
+	$(BIN)/python -m docs.site
+
+docs-serve: docs ## the same, on http://127.0.0.1:8000
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs/site 8000
+
 gallery: prepared ## the pictures of docs/gallery.md, drawn again
 	$(BIN)/python docs/images/gallery.py
+
+recording: prepared ## the recordings of docs/gallery.md, made again
+	$(PIP) --group browser
+	$(BIN)/python docs/images/watch.py
+	$(BIN)/python docs/images/page.py
 
 clean: ## remove what make made
 	rm -rf $(VENV) build demo

@@ -109,6 +109,7 @@ class Decoder {
     }
     part.defer = options_.defer;
     part.careful = manner.careful || file.is_below;
+    part.skippable = options_.skippable;
     part.general_only = options_.general_only;
     part.run = file.run;
     part.plugins = manner.plugins;

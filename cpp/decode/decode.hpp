@@ -50,6 +50,7 @@ struct DecodeOptions {
   unsigned threads = 1;
   size_t block = BlockReader::kBlock;
   uint64_t split = uint64_t{16} << 20;  // files are split for threads into parts of at least this size
+  uint64_t skippable = kSkippable;      // see PartOptions; tests choose less
   bool in_place = false;                // start no thread; `threads` only decides how files are split
   bool defer = false;
   bool session_tables = false;  // also report sessions and segments

@@ -2,6 +2,8 @@
 // rest, past damage.
 #include "decode/part.hpp"
 
+#include <algorithm>
+
 #include "decode/part_decoder.hpp"
 
 namespace tbq {
@@ -38,14 +40,15 @@ void PartDecoder::run(uint64_t begin, uint64_t limit) {
 }
 
 bool PartDecoder::records(const Frame* frames, size_t count, uint64_t at) {
+  const uint64_t end = at + static_cast<uint64_t>(frames[count - 1].payload - frames[0].payload);
+  pool_.note_progress(end - part_.begin, std::min(part_.limit, reader_.end()) - end);
   Tally tally;
   for (size_t i = 0; i < count; ++i) {
     if (fast()) i += scalars_.store_matching(frames + i, count - i, tally);
     if (i == count) break;
     add_tally(tally);
     const uint64_t record = at + static_cast<uint64_t>(frames[i].payload - frames[0].payload);
-    const Bytes payload(frames[i].payload, frames[i].length);
-    if (!fast_blob(record, payload)) general_record(record, payload);
+    one_record(record, {frames[i].payload, frames[i].length});
   }
   add_tally(tally);
   return true;
@@ -84,6 +87,10 @@ bool PartDecoder::fast_blob(uint64_t at, Bytes payload) {
     add_blob(at, value, EventBytes(payload), *entry, series, known.kind);
   }
   return true;
+}
+
+void PartDecoder::one_record(uint64_t at, Bytes payload) {
+  if (!fast_blob(at, payload)) general_record(at, payload);
 }
 
 void PartDecoder::general_record(uint64_t at, Bytes payload) {

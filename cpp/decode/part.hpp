@@ -80,15 +80,20 @@ using Renames = std::map<std::string, std::string, std::less<>>;
 
 struct Part;
 
+// To skip a record takes a look at its head, at its end, and one more read of the file. Reading and verifying
+// a shorter record costs less.
+constexpr uint64_t kSkippable = uint64_t{16} << 10;
+
 struct PartOptions {
   Kinds kinds = 0;  // kinds whose rows are stored
   int64_t first_step = INT64_MIN;
   int64_t last_step = INT64_MAX;
   bool defer = false;       // keep only the positions of large payloads
   bool steps_only = false;  // store the steps and times of values, not their bytes
-  // Verify and count every record. Otherwise, a large record may be skipped unread if nothing of it is
-  // wanted; it then does not count.
+  // Verify and count every record. Otherwise, a record longer than `skippable` may be skipped unread if
+  // nothing of it is wanted; it then does not count.
   bool careful = false;
+  uint64_t skippable = kSkippable;
   bool general_only = false;  // disable all fast paths: for tests that compare both
   uint32_t run = 0;
   const Plugins* plugins = nullptr;  // known from elsewhere in the run

@@ -66,6 +66,7 @@ class PartDecoder {
   bool fast() const {
     return !after_fault_ && now_->times.known && now_->first_event.known && !options_.general_only;
   }
+  void one_record(uint64_t at, Bytes payload);
   bool fast_blob(uint64_t at, Bytes payload);
   void general_record(uint64_t at, Bytes payload);
   void add_tally(Tally& tally);

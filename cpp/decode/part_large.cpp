@@ -10,10 +10,10 @@ constexpr uint64_t kHeldRecord = uint64_t{1} << 20;  // records up to this size 
 
 }  // namespace
 
-// Skips a large record if nothing of it is wanted; otherwise all of it is read and verified.
+// Skips a long record if nothing of it is wanted; otherwise all of it is read and verified.
 Large PartDecoder::large(uint64_t at, uint64_t length) {
   unsure_ = false;
-  if (!options_.careful) {
+  if (!options_.careful && length > options_.skippable) {
     const Use use = use_of(at, length);
     const double wall = event_.wall_time;
     const bool sound = use == Use::tags && walker_.recovery().agrees(at, length);
@@ -35,7 +35,7 @@ Large PartDecoder::large(uint64_t at, uint64_t length) {
 
 bool PartDecoder::large_record(uint64_t at, uint64_t length, Bytes payload) {
   if (!payload.empty()) {
-    general_record(at, payload);
+    one_record(at, payload);
     return true;
   }
   event_.clear();
@@ -43,7 +43,7 @@ bool PartDecoder::large_record(uint64_t at, uint64_t length, Bytes payload) {
   if (walk_event(source, event_) && tags_readable()) {
     add_event(at, EventBytes(source));
   } else if (const uint8_t* data = reader_.view(at + kHeader, static_cast<size_t>(length))) {
-    general_record(at, {data, static_cast<size_t>(length)});
+    one_record(at, {data, static_cast<size_t>(length)});
   }
   return true;
 }

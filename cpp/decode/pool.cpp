@@ -7,10 +7,20 @@
 namespace tbq {
 namespace {
 
+// The last class whose blocks may have this size: they have kSmallest rows times a power of four, or more.
 size_t size_class(uint32_t rows) {
   size_t index = 0;
-  for (uint32_t size = Pool::kSmallest; size < rows; size *= 4) ++index;
+  for (uint32_t size = Pool::kSmallest * 4; size <= rows; size *= 4) ++index;
   return index;
+}
+
+// Few sizes, and columns that are a cache line more than a multiple of a page apart.
+uint32_t rounded_up(uint32_t rows) {
+  constexpr uint32_t kStep = 512;
+  if (rows > Pool::kFirst) return (rows + kStep - 1) / kStep * kStep;
+  uint32_t size = Pool::kSmallest;
+  while (size < rows) size *= 4;
+  return size;
 }
 
 }  // namespace
@@ -36,7 +46,10 @@ Pool::Block Pool::carve(size_t bytes, uint32_t rows, uint16_t columns) {
 }
 
 Pool::Block Pool::acquire(uint32_t rows) {
-  auto& free = free_[size_class(rows)];
+  rows = rounded_up(rows);
+  // Blocks of the same class may be smaller, unless it is the smallest size of the class.
+  const size_t of_rows = size_class(rows);
+  auto& free = free_[of_rows + (rows > kSmallest << 2 * of_rows ? 1 : 0)];
   if (!free.empty()) {
     Block block = std::move(free.back());
     free.pop_back();
@@ -49,6 +62,12 @@ Pool::Block Pool::first() {
   constexpr size_t kMostFirst = 4096;  // together 24 MB
   if (!free_[size_class(kFirst)].empty()) return acquire(kFirst);
   return acquire(++firsts_ > kMostFirst ? kSmallest : kFirst);
+}
+
+uint64_t Pool::expected(uint64_t rows) const {
+  if (passed_ == 0) return 0;
+  return static_cast<uint64_t>(static_cast<double>(rows) * static_cast<double>(left_to_read_) /
+                               static_cast<double>(passed_));
 }
 
 void Pool::give_back(Block&& block) {

@@ -21,7 +21,7 @@ class Pool {
   explicit Pool(bool walls = true, bool recycled = !kSanitized, bool largest_apart = false)
       : columns_(walls ? 3 : 2), recycled_(recycled), largest_apart_(largest_apart) {}
 
-  // Columns of `rows` eight-byte numbers; `rows` is kSmallest times a power of four, at most kLargest.
+  // Columns of eight-byte numbers.
   struct Block {
     std::shared_ptr<void> slab;
     uint8_t* data = nullptr;
@@ -30,10 +30,18 @@ class Pool {
     bool handed = false;  // a table points into it: must not be reused
     size_t bytes() const { return columns * stride(rows) * sizeof(double); }
   };
+  // Room for at least `rows` rows, which are at most kLargest.
   Block acquire(uint32_t rows);
   // The first block of a series: kFirst rows, or kSmallest if there are very many series.
   Block first();
   void give_back(Block&& block);
+  // How many bytes of the part were decoded, and how many are left.
+  void note_progress(uint64_t passed, uint64_t left) {
+    passed_ = passed;
+    left_to_read_ = left;
+  }
+  // How many rows are to be expected of a series that has `rows`, if it continues at its rate.
+  uint64_t expected(uint64_t rows) const;
   // Memory from the same slabs that is never returned, aligned to 64 bytes.
   Block raw(size_t bytes);
 
@@ -55,7 +63,9 @@ class Pool {
   size_t left_ = 0;
   size_t next_slab_ = 256 * 1024;
   size_t firsts_ = 0;
-  std::vector<Block> free_[7];  // by size: kSmallest, four times that, …, kLargest
+  uint64_t passed_ = 0;
+  uint64_t left_to_read_ = 0;
+  std::vector<Block> free_[7];  // by size: from kSmallest rows on, from four times that, …, kLargest
 };
 
 }  // namespace tbq

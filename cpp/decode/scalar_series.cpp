@@ -50,12 +50,22 @@ void ScalarSeries::measure() {
   }
 }
 
-// A small chunk grows by copying, so that a short series stays in one piece; after a large chunk, a new one
-// begins.
+// A chunk grows by copying until it is large, so that a short series stays in one piece, and only the last
+// chunk may be small. Its new size is what the series will need if it continues at its rate: to clear the
+// pages of rows that never come costs as much as to clear others.
 void ScalarSeries::grow(Pool& pool) {
-  const bool copying = !chunks.empty() && capacity * 4 < Pool::kLargest;
+  const bool copying = !chunks.empty() && capacity < Pool::kLargest;
   ScalarChunk chunk;
-  chunk.block = chunks.empty() ? pool.first() : pool.acquire(copying ? capacity * 4 : Pool::kLargest);
+  if (chunks.empty()) {
+    chunk.block = pool.first();
+  } else {
+    const uint64_t least = copying ? uint64_t{capacity} * 2 : Pool::kFirst * 4;
+    const uint64_t most = copying ? uint64_t{capacity} * 16 : Pool::kLargest;
+    const uint64_t more = pool.expected(rows());
+    const uint64_t wanted = (copying ? capacity : 0) + more + more / 64;
+    chunk.block = pool.acquire(
+        static_cast<uint32_t>(std::min<uint64_t>(std::clamp(wanted, least, most), Pool::kLargest)));
+  }
   const uint32_t rows = chunk.block.rows;
   if (copying) {
     ScalarChunk& old = chunks.back();

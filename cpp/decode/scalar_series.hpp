@@ -95,14 +95,8 @@ struct ScalarSeries {
   uint64_t rows() const { return before + size; }
   // A row of a finished series; without wall times, they are 0.
   ScalarRow row(uint64_t index) const {
-    // The first chunk grows by copying. Later chunks are full, except the last.
-    size_t chunk = 0;
-    if (index >= chunks[0].rows) {
-      index -= chunks[0].rows;
-      chunk = 1 + index / Pool::kLargest;
-      index %= Pool::kLargest;
-    }
-    const ScalarChunk& from = chunks[chunk];
+    const ScalarChunk& from = chunks[index / Pool::kLargest];  // every chunk before the last is full
+    index %= Pool::kLargest;
     return {from.steps()[index], from.has_walls() ? from.walls()[index] : 0.0, from.values()[index]};
   }
   void append(Pool& pool, int64_t step, double wall, double value) {

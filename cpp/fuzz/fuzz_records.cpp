@@ -50,6 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static constexpr size_t blocks[] = {1, 13, 100, 4096};
   tbq::DecodeOptions options;
   options.in_place = true;
+  options.skippable = 0;
   options.restarts = static_cast<tbq::Restarts>(flags % 4);
   options.defer = (flags & 8) != 0;
   options.verify = (flags & 16) != 0;

@@ -103,6 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                                  : script::file_of(input.data(), input.size()));
   tbq::DecodeOptions options;
   options.in_place = true;
+  options.skippable = 0;
   options.block = 4096;
   options.restarts = static_cast<tbq::Restarts>(first % 4);
   options.kinds = ~tbq::Kinds{0};

@@ -39,6 +39,7 @@ std::string log(int first, int last, double wall, const char* tag = "loss") {
 
 tbq::DecodeOptions options() {
   tbq::DecodeOptions chosen;
+  chosen.skippable = 0;
   chosen.kinds = tbq::bit(tbq::Kind::scalars);
   return chosen;
 }

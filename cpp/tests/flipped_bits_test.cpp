@@ -68,6 +68,7 @@ std::vector<std::string> forms(size_t size, bool first) {
 tbq::DecodeOptions asked(tbq::Kinds kinds) {
   tbq::DecodeOptions options;
   options.in_place = true;
+  options.skippable = 0;
   options.kinds = kinds;
   return options;
 }
@@ -166,4 +167,28 @@ TEST(records_of_known_unwanted_tags_are_not_read) {
   options.block = 512;
   const tbq::Result result = tbq::decode({{file.path(), 0}}, options);
   CHECK(result.files[0].records == 2 && result.files[0].bytes_read < log.bytes.size() / 2);
+}
+
+TEST(records_up_to_the_limit_are_read) {
+  const auto image_in = [](size_t record) {
+    size_t size = record;
+    while (event(1e9, 1, message(5, image("i", size))).size() > record) --size;
+    return message(5, image("i", size));
+  };
+  for (const size_t over : {0U, 1U}) {
+    Log log;
+    for (int i = 0; i < 5; ++i) log.add(image_in(tbq::kSkippable + over));
+    CHECK(log.large.size() == 5 && log.large[0].second == tbq::kSkippable + over + tbq::kOverhead);
+    tbq::DecodeOptions options;
+    options.kinds = tbq::bit(tbq::Kind::scalars);
+    for (const bool general_only : {false, true}) {
+      options.general_only = general_only;
+      std::string content = log.bytes;
+      content[log.large[3].first + 9000] ^= 4;
+      const tbq::MemoryFile file(content);
+      const tbq::Result result = tbq::decode({{file.path(), 0}}, options);
+      CHECK(result.files[0].records == (over == 0 ? 5 : 2));
+      CHECK(is_told(result) == (over == 0));
+    }
+  }
 }

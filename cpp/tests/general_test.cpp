@@ -46,6 +46,7 @@ std::string log_of_all() {
 
 tbq::Result decode(const tbq::MemoryFile& file, bool general_only) {
   tbq::DecodeOptions options;
+  options.skippable = 0;
   options.kinds = tbq::kEveryKind;
   options.session_tables = true;
   options.restarts = tbq::Restarts::keep;

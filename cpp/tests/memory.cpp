@@ -76,6 +76,7 @@ std::string log_of_every_path() {
 tbq::DecodeOptions all_kinds() {
   tbq::DecodeOptions options;
   options.in_place = true;
+  options.skippable = 0;
   options.kinds = ~tbq::Kinds{0};
   options.session_tables = true;
   return options;

@@ -68,6 +68,32 @@ TEST(columns_that_grow_together_spread_over_the_cache) {
   CHECK(first.rows() == 100'000 && a.steps()[first.size - 1] == 99'999);
 }
 
+TEST(a_series_gets_about_the_memory_that_it_needs) {
+  for (const uint64_t rows : {300U, 5000U, 65536U, 65537U, 100'000U, 300'000U}) {
+    for (const uint64_t promised : {uint64_t{0}, rows / 2, rows, rows * 1000}) {
+      tbq::Pool pool(true, true);
+      tbq::ScalarSeries series;
+      for (uint64_t i = 0; i < rows; ++i) {
+        pool.note_progress(i, promised > i ? promised - i : 0);
+        series.append(pool, static_cast<int64_t>(i), 0.5, -static_cast<double>(i));
+      }
+      series.finish();
+      CHECK(series.rows() == rows);
+      uint64_t capacity = 0;
+      for (const tbq::ScalarChunk& chunk : series.chunks) {
+        capacity += chunk.block.rows;
+        CHECK(chunk.rows == tbq::Pool::kLargest || &chunk == &series.chunks.back());
+      }
+      if (promised == rows) CHECK(capacity <= rows + rows / 32 + 4096);
+      for (uint64_t i = 0; i < rows; ++i) {
+        const tbq::ScalarRow row = series.row(i);
+        if (row.step != static_cast<int64_t>(i) || row.value != -static_cast<double>(i)) CHECK(false);
+      }
+      series.release(pool);
+    }
+  }
+}
+
 TEST(wall_times_that_are_not_kept_are_absent) {
   for (const bool walls : {true, false}) {
     tbq::Pool pool(walls);

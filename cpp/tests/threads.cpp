@@ -47,6 +47,7 @@ std::string log_file(int64_t steps, double wall) {
 tbq::DecodeOptions options(unsigned threads) {
   tbq::DecodeOptions chosen;
   chosen.threads = threads;
+  chosen.skippable = 0;
   chosen.kinds = ~tbq::Kinds{0};
   chosen.split = 20000;
   chosen.block = 4096;

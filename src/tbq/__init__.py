@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from tbq import ray as ray
     from tbq import results as results
     from tbq._core import release_memory as release_memory
+    from tbq.assistant import mcp as mcp
     from tbq.dashboard import watch as watch
     from tbq.diagnosis import Finding as Finding
     from tbq.diagnosis import Findings as Findings
     from tbq.diagnosis import doctor as doctor
     from tbq.diagnosis import explain as explain
+    from tbq.diagnosis.diagnosis import Diagnosis as Diagnosis
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
     from tbq.kinds.audio import AudioTable as AudioTable
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 # Public name -> the module that defines it. Imported on first use, so that `import tbq` stays quick.
 _LAZY = {
     "AudioTable": "tbq.kinds.audio",
+    "Diagnosis": "tbq.diagnosis.diagnosis",
     "Finding": "tbq.diagnosis",
     "Findings": "tbq.diagnosis",
     "Follower": "tbq.live.follower",
@@ -74,6 +77,7 @@ _LAZY = {
     "doctor": "tbq.diagnosis",
     "explain": "tbq.diagnosis",
     "follow": "tbq.live.follower",
+    "mcp": "tbq.assistant",
     "open": "tbq.opening",
     "patch": "tbq.write.patch",
     "read": "tbq.kinds.read",
@@ -86,6 +90,7 @@ _LAZY = {
 
 __all__ = [
     "AudioTable",
+    "Diagnosis",
     "Finding",
     "Findings",
     "Follower",
@@ -114,6 +119,7 @@ __all__ = [
     "explain",
     "follow",
     "lake",
+    "mcp",
     "open",
     "patch",
     "ray",

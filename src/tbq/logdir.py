@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image
 
+    from tbq.diagnosis.diagnosis import Diagnosis
     from tbq.kinds.audio import AudioTable
     from tbq.kinds.histograms import Histogram, HistogramTable
     from tbq.kinds.hparams import HparamTable
@@ -373,6 +374,18 @@ class LogDir:
 
         return importance(self._reader.with_options(reading), tag, best, run, steps, **reading)
 
+    def diagnose(self, run: str, **reading: Unpack[Reading]) -> Diagnosis:
+        """What happened to a run, and why: its state, where a loss left its course, restarts, what changed before.
+
+        It also has the doctor's findings about the run, and how the runs with nearly the same hyperparameters fared.
+
+        >>> log.diagnose("diverged").happened[0][:45]
+        'train/loss left its course after step 0 (2.3)'
+        """
+        from tbq.diagnosis.of_run import diagnose
+
+        return diagnose(self._reader.with_options(reading), run, **reading)
+
     def show(self, tag: str, **which: Unpack[Which]) -> str:
         """The value of a tag at a step, or the last value, as a few lines of text that a terminal can show.
 
@@ -562,7 +575,7 @@ class LogDir:
     ) -> Figure | Axes:
         """A matplotlib figure of curves, or of the tag's other data; with `ax`, drawn on it. Needs the extra `plot`.
 
-        `x` is "step", "relative", "wall" or a tag; `by` groups runs by "hparam.lr" or "re:(.*)/seed.*", `band` draws
+        `x` is "step", "relative", "wall" or a tag; `by` groups runs by `hparam.lr` or `re:(.*)/seed.*`, `band` draws
         their mean with "std", "sem", "ci95", "minmax" or "quantiles"; see docs/plot.md for `smooth`, `style`, …
 
         >>> log.plot("val/loss", by="hparam.lr", band="minmax").axes[0].get_ylabel()

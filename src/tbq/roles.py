@@ -30,6 +30,9 @@ _SCORES = {
 }  # fmt: skip
 # Larger is better, but they measure the machine: they do not show whether a model learns.
 _SPEEDS = {"throughput", "fps", "sps", "speed", "speedup"}
+_GRADIENTS = {"grad", "gradient"}
+_NORMS = {"norm", "l2"}
+_SECONDS = {"s", "sec", "second"}
 _NEGATED = {"neg", "negative"}
 _SETTINGS = {
     "lr", "learning", "momentum", "decay", "eps", "epsilon", "beta", "gamma", "alpha", "temperature", "tau",
@@ -138,6 +141,36 @@ def is_setting(tag: str) -> bool:
     (True, False)
     """
     return role(tag) == "setting"
+
+
+def is_learning_rate(tag: str) -> bool:
+    """Whether a tag is named like a learning rate.
+
+    >>> is_learning_rate("train/lr"), is_learning_rate("learning_rate"), is_learning_rate("learning_curve")
+    (True, True, False)
+    """
+    words = words_of(tag)
+    return "lr" in words or {"learning", "rate"}.issubset(words)
+
+
+def is_gradient_norm(tag: str) -> bool:
+    """Whether a tag is named like the norm of gradients.
+
+    >>> is_gradient_norm("train/grad_norm"), is_gradient_norm("gradNorm"), is_gradient_norm("norm/weight")
+    (True, True, False)
+    """
+    words = words_of(tag)
+    return "gnorm" in words or not (_GRADIENTS.isdisjoint(words) or _NORMS.isdisjoint(words))
+
+
+def is_speed(tag: str) -> bool:
+    """Whether a tag is named like a throughput.
+
+    >>> is_speed("perf/samples_per_second"), is_speed("fps"), is_speed("loss_per_epoch")
+    (True, True, False)
+    """
+    words = words_of(tag)
+    return not _SPEEDS.isdisjoint(words) or ("per" in words and not _SECONDS.isdisjoint(words))
 
 
 def _last(words: Iterable[str], wanted: set[str]) -> str | None:

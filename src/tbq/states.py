@@ -81,17 +81,20 @@ def _alone(facts: Facts, stalled_after: float) -> State:
 
 def _stopped_early(silent: Iterable[str], last_steps: Mapping[str, int | None]) -> list[str]:
     """Those of these runs whose last step is far below that of their siblings."""
+    # No median is above the largest step: in most logs that ends it here, and no families are made.
+    largest = max((step for step in last_steps.values() if step is not None), default=0)
+    low = [run for run in silent if (step := last_steps[run]) is not None and step < _FAR_BEFORE * largest]
+    if not low:
+        return []
     family = _families(last_steps)
     steps: dict[tuple[int, str], list[int]] = {}
     for run, step in last_steps.items():
         if step is not None:
             steps.setdefault(family[run], []).append(step)
-    early = []
-    for run in silent:
-        step, of_family = last_steps[run], steps.get(family[run], [])
-        if step is not None and len(of_family) > _SIBLINGS and step < _FAR_BEFORE * median(of_family):
-            early.append(run)
-    return early
+    far_before = {
+        of: _FAR_BEFORE * median(reached) for of, reached in steps.items() if len(reached) > _SIBLINGS
+    }
+    return [run for run in low if (last_steps[run] or 0) < far_before.get(family[run], -math.inf)]
 
 
 def _families(runs: Iterable[str]) -> dict[str, tuple[int, str]]:

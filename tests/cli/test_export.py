@@ -233,6 +233,18 @@ def test_a_table_is_drawn_on_a_terminal(logdir: Path) -> None:
 
 
 @posix
+def test_chosen_columns_on_a_terminal(logdir: Path) -> None:
+    for command in (
+        ["export", "--columns", "step,value", "--tag", "val/acc"],
+        ["ls", "--columns", "last_step,run"],
+    ):
+        text, code = on_terminal([*command, logdir])
+        assert code == 0
+        assert text.split("\n")[0].split() == command[2].split(",")
+    text, code = on_terminal(["export", "--columns", "steps", logdir])
+    assert code != 0 and "steps" in text
+
+
 def test_long_tables_are_cut_in_the_middle_on_a_terminal(logdir: Path) -> None:
     text, _ = on_terminal(["export", logdir])
     assert "scalars: 110 rows × 5 columns" in text

@@ -22,13 +22,23 @@ from tbq.cli import COMMANDS, main
 from tbq.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "how").glob("*.md")),
+    ROOT / "docs" / "site" / "assistant.md",
+]
 PAGES.remove(ROOT / "docs" / "gallery.md")  # test_gallery.py runs its commands, and looks at what they draw
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # What the tests cannot run: installing, and blocks that need a real framework (tests/interop runs those).
 INSTALLS = ("pip install",)
 FRAMEWORKS = ("from tbq.integrations.keras import", "import torch\n")
+
+
+def name_of(page: Path) -> str:
+    """`README`, `tables`, `how/csv`."""
+    return f"how/{page.stem}" if page.parent.name == "how" else page.stem
 
 
 class Terminal(io.StringIO):
@@ -103,13 +113,13 @@ def shared(s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: name_of(page))
 def test_page(
     page: Path, here: None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     if "s3://bucket" in page.read_text(encoding="utf-8"):
         request.getfixturevalue("shared")
-    names: dict[str, Any] = pages.prepare(page.stem)
+    names: dict[str, Any] = pages.prepare(name_of(page))
     for language, text in blocks(page):
         if language == "python":
             exec(compile(text, page.name, "exec"), names)
@@ -125,10 +135,13 @@ def test_page(
 
 
 def serve(example: str) -> None:
-    """Run a command that serves a page in its own process, until it serves, or until it ends by itself."""
+    """Run a command that serves in its own process, until it serves, or until it ends by itself."""
     program, *arguments = shlex.split(example)
     command = [sys.executable, "-m", program, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT
+    }  # fmt: skip
+    with subprocess.Popen(command, text=True, **pipes) as process:
         assert process.stdout is not None
         said = ""
         for line in process.stdout:
@@ -146,7 +159,7 @@ def test_examples_of_the_help(name: str, here: None, monkeypatch: pytest.MonkeyP
     examples = [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  tbq ")]
     assert examples
     for example in examples:
-        if name in ("board", "serve"):
+        if name in ("board", "mcp", "serve"):
             serve(example)
             continue
         code, _, err = run(example.partition(" | ")[0], monkeypatch)

@@ -27,10 +27,10 @@ OTHERS = ("results", "rewriting", "write")
 PARTS = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "plot", "dashboard", "cli",
     "diagnosis",
-    "compat", "tensorboard", "server", "lake", "live",
+    "compat", "tensorboard", "server", "assistant", "lake", "live",
 )  # fmt: skip
 #: Their examples run until they are interrupted; other tests start them.
-UNTIL_INTERRUPTED = ("tbq.tensorboard", "tbq.server", "tbq.dashboard")
+UNTIL_INTERRUPTED = ("tbq.assistant", "tbq.tensorboard", "tbq.server", "tbq.dashboard")
 MODULES = [
     "tbq." + path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
     for path in sorted(ROOT.rglob("*.py"))

@@ -83,6 +83,7 @@ OTHERS = [
     (("demo", "x.runs"), {"write"}, set()),
     (("media", "RUNS", "-o", "x.media"), set(), set()),
     (("compare", "RUNS", "lr=0.1/seed=0", "lr=0.1/seed=1"), set(), set()),
+    (("diagnose", "RUNS", "diverged"), {"diagnosis"}, set()),
     (("follow", "RUNS", "--idle", "0", "--from", "start"), {"live"}, set()),
     (("plot", "RUNS", "--tag", "lr"), {"live", "plot"}, {"rich"}),
     (("plot", "RUNS", "--tag", "lr", "-o", "x.svg"), {"live", "plot"}, {"matplotlib", "PIL", "unittest"}),
@@ -114,7 +115,7 @@ def test_other_commands_too(
 def test_every_command_is_here() -> None:
     from tbq.cli import COMMANDS
 
-    served = {"board", "serve", "watch"}  # until they are interrupted
+    served = {"board", "mcp", "serve", "watch"}  # until they are interrupted
     assert {args[0] for args, *_ in (*FIRST, *OTHERS)} == set(COMMANDS) - served
 
 

@@ -21,9 +21,8 @@ GROUND = (
 #: The path of data; this list is its only definition. Formats come before tables, because every table can be written.
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "live", "plot", "dashboard",
-    "diagnosis", "rewriting", "write", "integrations", "results", "server", "compat", "tensorboard", "run", "logdir",
-    "lake",
-    "opening", "ray", "cli",
+    "diagnosis", "rewriting", "write", "integrations", "results", "server", "assistant", "compat", "tensorboard", "run",
+    "logdir", "lake", "opening", "ray", "cli",
 )  # fmt: skip
 
 #: A table has layouts and pictures; their modules come later, because they need more than tables.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import eventfile as ef
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import Decoded, decode, decode_bytes, examples
+from profiles import examples
+from tables import Decoded, decode, decode_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def sample(seed: int, events: int) -> bytes:
         elif kind == "START":
             payloads.append(ef.session_log(1, step, wall))
         else:
-            image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(5000))))
+            image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(17_000))))
             number = ef.value("loss", ef.float_field(2, chance.random()))
             payloads.append(ef.event(ef.summary(image, number), step=step, wall=wall))
     return ef.event_file(payloads)

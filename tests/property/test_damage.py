@@ -10,7 +10,8 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tables import Row, decode_bytes, examples
+from profiles import examples
+from tables import Row, decode_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ def logs(draw: Any) -> list[bytes]:
             st.sampled_from(["scalar", "scalar", "tensor", "many", "image", "mixed", "text", "empty"])
         )
         wall = ef.WALL + step
-        big = b"\x89PNG" + bytes(draw(st.sampled_from([10, 4100, 9000])))
+        big = b"\x89PNG" + bytes(draw(st.sampled_from([10, 4100, 17_000])))
         if kind == "scalar":
             payloads.append(ef.scalar("loss", step, step / 3, wall))
         elif kind == "tensor":
@@ -119,9 +120,9 @@ def test_a_flipped_bit_loses_one_record_at_most(log: Log, data: Any, folder: Pat
         assert decoded.rows == log.rows(log.but([hit]))
         report = decoded.files[0]
         found = [(fault.offset, fault.length) for fault in report.faults]
-        if verify or len(log.payloads[hit]) <= 4096:
+        if verify or len(log.payloads[hit]) <= 16 << 10:
             assert found == want
-        else:  # a record over 4 KiB that seems to hold nothing that was asked for may be passed over
+        else:  # a record over 16 KiB that seems to hold nothing that was asked for may be passed over
             assert found in ([], want)
         if verify:
             assert report.records == len(log.payloads) - 1
@@ -129,7 +130,7 @@ def test_a_flipped_bit_loses_one_record_at_most(log: Log, data: Any, folder: Pat
 
 def test_a_flipped_bit_around_a_scalar_beside_an_image_is_told(folder: Path) -> None:
     """TF1 merges them into one large event; a bit that makes the scalar look like nothing must not hide it."""
-    image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(range(256)) * 20)))
+    image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(range(256)) * 70)))
     scalar = ef.value("loss", ef.float_field(2, 0.5))
     before = [ef.version(), ef.event(ef.summary(image)), ef.scalar("loss", 0, 1.0)]
     event = ef.event(ef.summary(image, scalar), step=1)
@@ -242,7 +243,7 @@ def test_a_sound_record_that_is_no_event_is_told_and_passed(folder: Path) -> Non
 
 def test_a_flip_in_a_large_first_event_leaves_its_tags_other_events(folder: Path) -> None:
     """A record's metadata of its tag counts only if the record is valid."""
-    image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(9000))))
+    image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(17_000))))
     number = ef.value("acc", ef.tensor("float32", [1.0]), ef.SCALARS)
     log = Log(
         [

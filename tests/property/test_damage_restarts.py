@@ -14,7 +14,8 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tables import comparable, examples
+from profiles import examples
+from tables import comparable
 
 import tbq
 from tbq import _core
@@ -23,7 +24,7 @@ from tbq.select import MAX_STEP, MIN_STEP
 KINDS = ["scalars", "tensors", "histograms", "images", "audio", "texts"]
 POLICIES = ["keep", "resume", "last", "tensorboard"]
 NAMES = [f"events.out.tfevents.{start}.host.{n}" for start in (9, 10) for n in (0, 2)]
-SIZES = [4, 4200, 20_000]  # in the batch, just over the limit, well over it
+SIZES = [4, 4200, 20_000]  # in the batch, read alone, perhaps skipped
 
 META = {
     "tensors": ef.metadata("tensor"),
@@ -240,7 +241,7 @@ def test_counts_are_those_of_the_tables(log: Damaged, policy: str, threads: int,
 
 def test_a_flip_in_the_time_of_an_image_decides_nothing(folder: Path) -> None:
     """Its session would otherwise seem to overlap the next one, and nothing would be dropped."""
-    image = ef.image("sample", 9, bytes(9000), wall=110.0)
+    image = ef.image("sample", 9, bytes(17_000), wall=110.0)
     first = [ef.version(100.0), *(ef.scalar("loss", s, s, 101.0 + s) for s in range(10)), image, image]
     second = [ef.version(200.0), *(ef.scalar("loss", s, -s, 201.0 + s) for s in range(5, 12))]
     want = [*range(12)]
@@ -261,9 +262,9 @@ def test_a_flip_in_the_time_of_an_image_decides_nothing(folder: Path) -> None:
 def test_a_damaged_step_of_an_image_drops_no_other(folder: Path) -> None:
     payloads = [
         ef.version(100.0),
-        *(ef.image("sample", s, bytes(9000), wall=101.0 + s) for s in range(1, 11)),
+        *(ef.image("sample", s, bytes(17_000), wall=101.0 + s) for s in range(1, 11)),
     ]
-    again = [ef.version(200.0), ef.image("sample", 10, bytes(9000), wall=201.0)]
+    again = [ef.version(200.0), ef.image("sample", 10, bytes(17_000), wall=201.0)]
     records = [*map(ef.record, payloads), *map(ef.record, again)]
     broken = bytearray(records[-1])
     assert broken[12 + 9 : 12 + 11] == b"\x10\x0a"  # step 10
@@ -275,7 +276,7 @@ def test_a_damaged_step_of_an_image_drops_no_other(folder: Path) -> None:
 
 
 def test_a_scalar_beside_a_damaged_image_is_not_delivered(folder: Path) -> None:
-    image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(9000))))
+    image = ef.value("sample", ef.bytes_field(4, ef.bytes_field(4, bytes(17_000))))
     event = ef.event(ef.summary(image, ef.value("loss", ef.float_field(2, 0.5))), step=1)
     data = bytearray(
         ef.event_file([ef.version(), ef.event(ef.summary(image)), event, ef.scalar("loss", 2, 1.0)])

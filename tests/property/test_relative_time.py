@@ -11,9 +11,9 @@ from pathlib import Path
 import eventfile as ef
 import pytest
 import reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq import _core
@@ -49,7 +49,7 @@ def write(root: Path, made: dict[str, list[tuple[float | None, Points]]]) -> dic
     return began
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(made=runs(), tag=st.sampled_from([None, *TAGS]), steps=st.sampled_from([None, "2:", "1"]))
 def test_it_does_not_move_with_the_selection(
     folder: Path, made: dict[str, list[tuple[float | None, Points]]], tag: str | None, steps: str | None
@@ -87,10 +87,10 @@ def test_it_does_not_move_with_the_selection(
 LARGE = {
     "loss": lambda at: ef.scalar("loss", 0, 1.0, at),
     "small": lambda at: ef.image("small", 0, b"x", wall=at),
-    "large": lambda at: ef.image("large", 0, bytes(5000), wall=at),
-    "told": lambda at: ef.tensor_images("told", 0, bytes(5000), wall=at),
+    "large": lambda at: ef.image("large", 0, bytes(17_000), wall=at),
+    "told": lambda at: ef.tensor_images("told", 0, bytes(17_000), wall=at),
     "untold": lambda at: ef.event(  # of a tag whose plugin is only in another event
-        ef.summary(ef.value("told", ef.tensor("string", [b"1", b"1", bytes(5000)], dims=(3,)))), wall=at
+        ef.summary(ef.value("told", ef.tensor("string", [b"1", b"1", bytes(17_000)], dims=(3,)))), wall=at
     ),
 }
 
@@ -130,7 +130,7 @@ def test_a_large_record_that_is_passed_over_may_be_the_oldest(
     path.write_bytes(b"".join(records))
     began = reference.began({path.name: sound})
     found = []
-    for threads, split in ((1, 16 << 20), (4, 1), (3, 5000)):
+    for threads, split in ((1, 16 << 20), (4, 1), (3, 17_000)):
         result = _core.decode(
             [os.fsencode(path)], [0], [kind], None if tag is None else tag.__eq__, MIN_STEP, MAX_STEP, "keep", threads,
             1 << 16, split, True, None, None,

@@ -131,7 +131,7 @@ def test_an_old_file_that_someone_has_open_is_not_damaged(tmp_path: Path) -> Non
 
 
 def test_on_error_raise_sees_damage_in_what_was_not_asked_for(tmp_path: Path) -> None:
-    image = ef.image("sample", 1, bytes(9000))
+    image = ef.image("sample", 1, bytes(17_000))
     events = [ef.version(), image, ef.scalar("loss", 1, 1.0), image, ef.scalar("loss", 2, 2.0)]
     write(tmp_path / "events.out.tfevents.1", events, broken=3)
     log = tbq.open(tmp_path)

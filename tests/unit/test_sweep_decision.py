@@ -1,4 +1,4 @@
-"""A typical sweep leads to the known decision, in every view and with the README's commands."""
+"""A typical sweep leads to the known decision, in every view and with the commands of docs/sweeps.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import tbq
 from tbq.dashboard.feed import Feed
 from tbq.dashboard.model import Model
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "sweeps.md"
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 
 
@@ -36,9 +36,9 @@ def test_states_and_the_runs_to_repeat(runs: Path) -> None:
     assert [each.run for each in tbq.doctor(runs, select="TBQ409")] == sorted(torch_sweep.CRASHED)
 
 
-def test_the_commands_of_the_readme(runs: Path, tmp_path: Path) -> None:
+def test_the_commands_of_the_page(runs: Path, tmp_path: Path) -> None:
     (tmp_path / "runs").symlink_to(runs)
-    section = README.read_text(encoding="utf-8").split("## From a sweep to a decision")[1].split("\n## ")[0]
+    section = PAGE.read_text(encoding="utf-8").split("## From a sweep to a decision")[1].split("\n## ")[0]
     commands = re.findall(r"^\$ tbq (.*)$", section, re.MULTILINE)
     assert len(commands) == 6
     said = []

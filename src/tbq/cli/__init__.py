@@ -15,7 +15,7 @@ MORE = "tbq help COMMAND explains a command. To begin: tbq demo runs, then tbq l
 # Subcommand -> (module in tbq.cli, one line of help): the help is here, so `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Write a sample logdir to try tbq on."),
-    "ls": ("ls", "List the runs: files, size, events, last step, duration, age, health."),
+    "ls": ("ls", "List the runs: files, size, events, last step, duration, age, state, health."),
     "tags": ("tags", "List the tags of each run, with kind, count and steps."),
     "export": ("export", "Write scalars, or any kind of data, as a table in any layout and format."),
     "show": ("show", "Show one value: a text, a tensor, a histogram as bars, an image."),
@@ -27,9 +27,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "Serve a live page: runs, curves, media, SQL and health in the browser."),
     "report": ("report", "Write the page with its data to one HTML file, to send to someone."),
     "board": ("board", "Run TensorBoard's own page with every point, read by tbq."),
+    "mcp": ("mcp", "Answer the questions of AI assistants about a log, by the Model Context Protocol."),
     "summary": ("summary", "Show the leaderboard: one row per run or configuration, best first."),
     "reduce": ("reduce", "Compute mean, std and more over seeds, step by step."),
     "compare": ("compare", "Show what differs between two runs."),
+    "diagnose": ("diagnose", "Say what happened to one run, and why."),
     "weights": ("weights", "Tabulate a checkpoint's weights and biases: statistics, elements, differences."),
     "predictions": ("predictions", "Tabulate a model's outputs beside their labels, with scores."),
     "sync": ("sync", "Keep Delta tables of a growing log directory up to date."),

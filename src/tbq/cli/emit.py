@@ -66,10 +66,14 @@ class Output:
         check(self.path, format=self.format, force=self.force, schema=None if fewer else schema)
 
     def emit(self, table: Table, readable: Callable[[Table], list[Table]] | None = None) -> None:
-        """Write the table; `readable` returns what a terminal shows instead."""
+        """Write the table; `readable` returns what a terminal shows instead, unless the columns were chosen."""
         from tbq.export import format_of
+        from tbq.export.fit import chosen
 
         if self.draws:
+            if self.columns is not None:
+                draw(chosen(table.to_arrow(), self.columns), table.kind, self.digits)
+                return
             for each in [table] if readable is None else readable(table):
                 draw_table(each, self.digits)
             return
@@ -109,12 +113,17 @@ class Output:
 
 def draw_table(table: Table, digits: int | None = None) -> None:
     """Draw a table on the terminal, with this many digits of numbers."""
+    draw(table.to_arrow(), table.kind, digits)
+
+
+def draw(table: pa.Table, kind: str, digits: int | None = None) -> None:
+    """Draw the rows of a table of this kind on the terminal."""
     from rich.console import Console
 
     from tbq.table.draw import print_table
 
     words = Console(stderr=True, force_jupyter=False)
-    print_table(table.to_arrow(), table.kind, Console(force_jupyter=False), words, digits)
+    print_table(table, kind, Console(force_jupyter=False), words, digits)
 
 
 def has_colours() -> bool:

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from tbq.arguments import StrPath
     from tbq.limits import Size
     from tbq.progress import Progress
-    from tbq.source.discover import Source
+    from tbq.source.discover import Found, Source
+    from tbq.source.inflate import Unpacked
     from tbq.storage import Storage
 
-__all__ = ["Finding", "Findings", "codes", "doctor", "explain"]
+__all__ = ["Finding", "Findings", "codes", "doctor", "explain", "findings_of_run"]
 
 
 def doctor(
@@ -50,6 +51,16 @@ def doctor(
         path, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage, cache=cache
     )
     findings = examine(survey, checks)
+    return Findings(sorted(findings, key=Finding.order))
+
+
+def findings_of_run(found: Found, run: str, unpacked: Unpacked, threads: int | None = None) -> Findings:
+    """The findings about one run of a log that is open, worst first."""
+    from tbq.diagnosis.checks import all_checks, examine
+    from tbq.diagnosis.survey import Survey
+
+    checks = [check for check in all_checks() if check.is_of_runs]
+    findings = examine(Survey.of_run(found, run, unpacked, threads), checks)
     return Findings(sorted(findings, key=Finding.order))
 
 

@@ -75,6 +75,19 @@ class Survey:
         self._options = _decode.DecodeOptions(restarts="keep", threads=threads, progress=progress)
         self.unpacked = Unpacked(max_unpacked)
 
+    @classmethod
+    def of_run(cls, found: Found, run: str, unpacked: Unpacked, threads: int | None = None) -> Survey:
+        """The survey of one run of a log that is open, with the sub-runs that are part of it."""
+        survey = cls.__new__(cls)
+        survey.named_paths, survey.errors, survey.clash, survey.near = found.paths, [], None, None
+        survey._remote, survey._growing = found.remote, Growing()
+        # Its sub-runs are part of it already, and their files are among its files.
+        runs = [each._replace(folded=()) for each in found.runs if each.name == run]
+        survey.discovered = replace(found, runs=runs, problems=[])
+        survey._options = _decode.DecodeOptions(restarts="keep", threads=threads)
+        survey.unpacked = unpacked
+        return survey
+
     def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
         """Discover the paths that exist, and record an error for each missing path."""
         with contextlib.suppress(SourceError):  # the usual case: nothing is missing

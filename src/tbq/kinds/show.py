@@ -35,7 +35,12 @@ def show(reader: Reader, tag: str, **which: Unpack[Which]) -> str:
     head = printable(f"{kind} · run {key['run']} · tag {key['tag']} · step {key['step']:,}")
     if not len(rows):
         return f"{head}\n(cannot be decoded)"
-    return f"{head}\n{page(_BODIES.get(kind, _plain)(rows, key))}"
+    return f"{head}\n{described(kind, rows, key)}"
+
+
+def described(kind: str, rows: pa.Table, key: dict[str, Any]) -> str:
+    """The value in these rows of a kind's table as a few harmless lines; `key` has its run, tag and step."""
+    return page(_BODIES.get(kind, _plain)(rows, key))
 
 
 def _kind(reader: Reader, tag: str, run: str | None) -> str:

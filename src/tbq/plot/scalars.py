@@ -12,12 +12,12 @@ import numpy as np
 from tbq.columns.codes import codes_of, names_in, numbers
 from tbq.columns.grouped import GroupedRows, complete
 from tbq.columns.rows import having
-from tbq.decode.reader import table_of
+from tbq.decode.takeovers import takeovers_of
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.live.view import AXES
 from tbq.plot.groups import Groups
+from tbq.plot.line_styles import MOST, LineStyle, line_styles
 from tbq.plot.lines import Line, Panel, panels
-from tbq.plot.looks import MOST, Look, looks
 from tbq.plot.options import order_of
 from tbq.plot.ranges import Leaving, leaving, leaving_words, y_range
 from tbq.query.reduce import tell_uneven
@@ -29,7 +29,6 @@ from tbq.text import natural, some, some_have
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq._core import Result
     from tbq.decode.reader import Reader
     from tbq.plot.options import PlotOptions
     from tbq.select import Names, Steps
@@ -40,7 +39,7 @@ _VARIED = 5  # lines, from which on dashes differ too on paper, and after which 
 
 @dataclass(frozen=True)
 class ScalarPanels:
-    """Panels, and what they share: the name of the x axis, the labels and the looks of groups."""
+    """Panels, and what they share: the name of the x axis, the labels and the line styles of groups."""
 
     panels: list[Panel]
     options: PlotOptions
@@ -70,11 +69,11 @@ class ScalarPanels:
         return first
 
     @cached_property
-    def looks(self) -> dict[str, Look]:
+    def line_styles(self) -> dict[str, LineStyle]:
         """How the lines of each group look."""
         colours = {group: line.colour for group, line in self.lines.items()}
         varied = len(colours) >= _VARIED if self.options.paper else self.ordinal and len(colours) > _VARIED
-        return looks(colours, varied)
+        return line_styles(colours, varied)
 
     def labels(self, room: int | None = None, size: Callable[[str], int] = len) -> dict[str, str]:
         """The label of each group: its name in the user's words, or what tells it apart, with its number of runs."""
@@ -117,7 +116,7 @@ def of_log(
     table, result = read_scalars(reader, tag, chosen, steps, session_tables=True, also=also, **reading)
     _check_tags(options, result.tags("scalars"), reader.path)
     arrow = table.to_arrow()
-    takeovers = _takeovers(result, chosen or reader.names)
+    takeovers = takeovers_of(result, chosen or reader.names)
     return _chart(arrow, wanted, groups, options, reader.began, takeovers, reader.path)
 
 
@@ -319,23 +318,3 @@ def _thinned(groups: Groups, options: PlotOptions) -> Groups:
     of_run = {run: groups.of_run[run] for run in kept}
     used = set(of_run.values())
     return replace(groups, of_run=of_run, names=[name for name in groups.names if name in used])
-
-
-def _takeovers(result: Result, runs: Sequence[str]) -> dict[tuple[str, str], list[tuple[int, float]]]:
-    """Where later sessions took over, for each (run, tag) of scalars."""
-    segments = table_of(result.segments())
-    if len(segments) < 2:
-        return {}
-    names = ("series", "session", "first_step", "first_wall_time")
-    series, session, first, wall = (segments[name].to_numpy() for name in names)
-    # A file that several threads decode consists of several segments of one session.
-    later = np.flatnonzero((series[1:] == series[:-1]) & (session[1:] != session[:-1])) + 1
-    if not len(later):
-        return {}
-    about = table_of(result.series(list(runs))).select(["run", "tag", "kind"]).to_pylist()
-    takeovers: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for row in later.tolist():
-        of = about[int(series[row])]
-        if of["kind"] == "scalars":
-            takeovers.setdefault((of["run"], of["tag"]), []).append((int(first[row]), float(wall[row])))
-    return takeovers

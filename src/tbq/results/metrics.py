@@ -108,6 +108,8 @@ def _table(rows: Sequence[Row], run: str) -> Table:
     series: dict[str, tuple[list[int], list[float | None], list[float]]] = {}
     left_out = _LeftOut()
     for step, row in zip(positions, rows, strict=True):
+        if step is None:
+            continue
         wall_time = None if time is None else _number(row.get(time))
         for tag, value in row.items():
             if tag in (named, time):
@@ -182,12 +184,13 @@ class _LeftOut:
             )
 
 
-def steps_of(rows: Sequence[Row]) -> tuple[str | None, list[int]]:
+def steps_of(rows: Sequence[Row]) -> tuple[str | None, Sequence[int | None]]:
     """The name of the column with the steps (None if rows are numbered), and the step of each row.
 
     It is the first of the step columns that has a whole number in every row; else the first that has only whole
     numbers and blanks. A blank row gets the step of the row before it. One column is used for the whole file, because
-    steps of two columns cannot be compared. The other columns stay metrics.
+    steps of two columns cannot be compared. The other columns stay metrics. A row without metrics may have no step: if
+    its cell is not a whole number.
     """
     numbered = list(enumerate(rows, 1))
     judged = [each for each in numbered if any(map(_is_metric, each[1].items()))] or numbered
@@ -211,12 +214,12 @@ def steps_of(rows: Sequence[Row]) -> tuple[str | None, list[int]]:
             if partial:
                 refused.append(partial[1])
             _warn_steps(refused, f"the steps are those of {name!r}")
-            return name, _filled([row.get(name) for row in rows])
+            return name, _filled(name, rows)
     if partial is None:
         _warn_steps(refused, "the rows are numbered instead")
         return None, list(range(len(rows)))
     _warn_steps([*refused, partial[1]], "such a row gets the step of the row before it")
-    return partial[0], _filled([row.get(partial[0]) for row in rows])
+    return partial[0], _filled(partial[0], rows)
 
 
 def _warn_steps(reasons: Sequence[str], outcome: str) -> None:
@@ -224,12 +227,24 @@ def _warn_steps(reasons: Sequence[str], outcome: str) -> None:
         warn(f"{'; '.join(reasons)}: {outcome}")
 
 
-def _filled(cells: Sequence[Any]) -> list[int]:
-    """The step of each row. A row without a step gets the step of the row before it."""
-    steps: list[int] = []
-    for cell in cells:
+def _filled(name: str, rows: Sequence[Row]) -> list[int | None]:
+    """The step of each row. A row with a blank gets the step of the row before it."""
+    steps: list[int | None] = []
+    odd = []
+    last = 0
+    for number, row in enumerate(rows, 1):
+        cell = row.get(name)
         step = _step(cell)
-        steps.append(step if step is not None else steps[-1] if steps else 0)
+        if step is None and not _blank(cell):
+            odd.append(f"row {number} has {cell!r}")
+            steps.append(None)
+            continue
+        last = last if step is None else step
+        steps.append(last)
+    if odd:
+        warn(
+            f"column {name!r}: {odd[0]}, want a whole number of 64 bits: {len(odd):,} such rows are left out"
+        )
     return steps
 
 

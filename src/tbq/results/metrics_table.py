@@ -100,17 +100,20 @@ class MetricsTable:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # The methods that Keras calls on a callback.
     def set_params(self, params: Any) -> None:
+        """Called by Keras: keeps its parameters."""
         self.params = params
 
     def set_model(self, model: Any) -> None:
+        """Called by Keras: keeps the model."""
         self.model = model
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Called by Keras: logs the metrics of an epoch."""
         self.log(epoch, **(logs or {}))
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002
+        """Called by Keras: closes the file."""
         self.close()
 
     def _implements_train_batch_hooks(self) -> bool:

@@ -45,34 +45,42 @@ class Report:
 
     @property
     def records_in(self) -> int:
+        """The records of the source."""
         return self._sum("records_in")
 
     @property
     def records_out(self) -> int:
+        """The records of the new log."""
         return self._sum("records_out")
 
     @property
     def marks(self) -> int:
+        """New records that only mark the start or end of a session."""
         return self._sum("marks")
 
     @property
     def changed(self) -> int:
+        """Records that were not copied byte for byte."""
         return self._sum("changed")
 
     @property
     def bytes_in(self) -> int:
+        """The size of the source files."""
         return self._sum("bytes_in")
 
     @property
     def bytes_out(self) -> int:
+        """The size of the new files."""
         return self._sum("bytes_out")
 
     @property
     def files_in(self) -> int:
+        """The number of source files."""
         return sum(len(run.sources) for run in self.runs)
 
     @property
     def files_out(self) -> int:
+        """The number of new files."""
         return sum(run.file is not None for run in self.runs)
 
     @property

@@ -236,6 +236,13 @@ class LiveLog(Poller):
             name = self._names[number]
             return name if name in self.states else None
 
+    def was_shown(self, run: str | int) -> bool:
+        """Whether a run of this name or number existed, and is gone."""
+        with self.lock:
+            if isinstance(run, str):
+                return run in self._ids and run not in self.states
+            return 0 <= run < len(self._names) and self._names[run] not in self.states
+
     def shown(self) -> list[str]:
         """The runs of the table, in its order."""
         with self.lock:

@@ -95,13 +95,13 @@ def make_app(log: LiveLog, guard: Guard, base: str = "") -> Starlette:
         ]
     )
     app.state.stop = stop
-    app.add_middleware(_Guarded, guard=guard, base=base)
+    app.add_middleware(GuardedApp, guard=guard, base=base)
     if base:
         app.add_middleware(BasePath, path=base)
     return app
 
 
-class _Guarded:
+class GuardedApp:
     """Refuses requests that the guard refuses, and adds its headers to every reply."""
 
     def __init__(self, app: ASGIApp, guard: Guard, base: str = "") -> None:

@@ -99,6 +99,25 @@ def _exact(value: Any) -> Any:
     return value
 
 
+def unframe(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The facts and the columns of a `frame`.
+
+    >>> unframe(frame({"x": np.array([1.0, 2.0]), "y": ["a", "b"]}, rows=2).body)
+    ({'rows': 2}, {'x': [1.0, 2.0], 'y': ['a', 'b']})
+    """
+    begin = 4 + int.from_bytes(body[:4], "little")
+    facts = json.loads(body[4:begin])
+    dtypes = {short: long for long, short in _TYPES.items()}
+    columns: dict[str, Any] = {}
+    for each in facts.pop("columns"):
+        if each["type"] == "str":
+            columns[each["name"]] = each["values"]
+        else:
+            array = np.frombuffer(body, dtypes[each["type"]], each["length"], begin + each["offset"])
+            columns[each["name"]] = array.tolist()
+    return facts, columns
+
+
 def known_by(body: bytes) -> dict[str, str]:
     """Headers that let a browser cache a body, and revalidate it before each use."""
     return {"ETag": f'"{hashlib.sha256(body).hexdigest()[:20]}"', "Cache-Control": "private, no-cache"}

@@ -23,6 +23,8 @@ from tbq.server.http.sending import patient
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from starlette.applications import Starlette
+
     from tbq.server.http.guard import Guard
     from tbq.server.live_log import LiveLog
 
@@ -133,12 +135,24 @@ class _Server(uvicorn.Server):
 def execute(
     log: LiveLog, guard: Guard, listening: Listening, started: Callable[[], object], base: str = ""
 ) -> None:
-    """Serve until a signal arrives."""
+    """Serve the page until a signal arrives."""
     app = make_app(log, guard, base)
+    run_app(app, listening, started, app.state.stop)
+
+
+def run_app(
+    app: Starlette,
+    listening: Listening,
+    started: Callable[[], object],
+    stop: asyncio.Event,
+    *,
+    lifespan: bool = False,
+) -> None:
+    """Serve an application until a signal arrives, which also sets `stop`."""
     config = uvicorn.Config(
-        app, log_level="error", access_log=False, lifespan="off", server_header=False, proxy_headers=False,
-        timeout_keep_alive=30, timeout_graceful_shutdown=1, ws="none",
+        app, log_level="error", access_log=False, lifespan="on" if lifespan else "off", server_header=False,
+        proxy_headers=False, timeout_keep_alive=30, timeout_graceful_shutdown=1, ws="none",
     )  # fmt: skip
     config.load()
     config.http_protocol_class = patient(config.http_protocol_class)
-    _Server(config, started, app.state.stop).run(sockets=[listening.socket])
+    _Server(config, started, stop).run(sockets=[listening.socket])

@@ -36,7 +36,7 @@ def run_query(log: LiveLog, query: Any, limit: Any, job: Job, form: Any = "frame
         raise UsageError(f"limit: want a whole number from 1 to {MOST_ROWS:,}")
     if form not in ("frame", "csv"):
         raise UsageError("format: want frame or csv")
-    found, origins = _found(log)
+    found, origins = found_files(log)
     with log.lock:
         rows = sum(count for _, kinds, count in log.index.totals() if "scalars" in kinds)
     reply = log.workers.ask(
@@ -50,7 +50,7 @@ def run_query(log: LiveLog, query: Any, limit: Any, job: Job, form: Any = "frame
     )
 
 
-def _found(log: LiveLog) -> tuple[Found, dict[str, str]]:
+def found_files(log: LiveLog) -> tuple[Found, dict[str, str]]:
     """The current files of the runs, and the URLs of copies of remote files."""
     follower = log.follower
     runs: list[Run] = []
@@ -84,6 +84,7 @@ def tables(log: LiveLog, _params: Params) -> Answer:
     tags = [tag for tag, kinds, _ in totals if "scalars" in kinds][:200]
     filled = {*_ALWAYS, *(kind for _, kinds, _ in totals for kind in kinds)}
     filled |= {"hparams"} if hparams else set()
+    filled |= {"problems"} if log.follower.problems else set()
     filled |= {*_DERIVED} if tags or hparams else set()
     wide = {"wide": [["run", "string"], ["step", "int64"], *([tag, "double"] for tag in tags)]}
     summary = {

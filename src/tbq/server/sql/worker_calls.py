@@ -7,6 +7,7 @@ import math
 import re
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -43,14 +44,11 @@ def run(message: dict[str, Any], watchdog: Interrupter) -> bytes:
     for path, url in message["origins"].items():
         stands_for(path, url)
     limit = message["limit"]
-    most = message["max_unpacked"]
-    if most not in _unpacked:
-        _unpacked[most] = Unpacked(most)
     shown = partial(without_paths, places=message["places"])
     try:
         with collected_warnings() as said:
             table = sql(
-                Reader(message["found"], _unpacked[most]),
+                Reader(message["found"], _unpacking(message)),
                 message["query"],
                 limits=Limits(limit + 1, MEMORY, shown, watchdog.watch),
                 restarts=message["restarts"],
@@ -118,16 +116,33 @@ def tables(_message: dict[str, Any], _watchdog: Interrupter) -> bytes:
 
 def examine(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
     """The doctor's findings."""
-    from dataclasses import asdict
-
     from tbq.server.answers.health import findings_of
 
     # As ASCII, which keeps paths of any bytes exact.
     return json.dumps([asdict(each) for each in findings_of(message)]).encode()
 
 
+def findings(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
+    """The doctor's findings about one run."""
+    from tbq.diagnosis import findings_of_run
+
+    for path, url in message["origins"].items():
+        stands_for(path, url)
+    with collected_warnings():
+        found = findings_of_run(message["found"], message["run"], _unpacking(message), message["threads"])
+    return json.dumps([asdict(each) for each in found]).encode()
+
+
+def _unpacking(message: dict[str, Any]) -> Unpacked:
+    most = message["max_unpacked"]
+    if most not in _unpacked:
+        _unpacked[most] = Unpacked(most)
+    return _unpacked[most]
+
+
 CALLS: dict[str, Callable[[dict[str, Any], Interrupter], bytes]] = {
     "run": run, "names": names_of, "matching": matching, "tables": tables, "examine": examine,
+    "findings": findings,
 }  # fmt: skip
 
 

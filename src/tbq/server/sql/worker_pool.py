@@ -33,7 +33,10 @@ _LONGEST = 500_000_000  # bytes of the longest answer
 _LESS = "ask for less: a where clause, one run, one tag"
 _CANCELLED = "the query was cancelled"
 _START = "from tbq.server.sql.worker_main import main; main()"
-_SUBJECTS = {"examine": "the check of the log", "names": "the filter", "matching": "the filter"}
+_SUBJECTS = {
+    "examine": "the check of the log", "findings": "the check of the run", "names": "the filter",
+    "matching": "the filter",
+}  # fmt: skip
 
 
 class Reply(NamedTuple):

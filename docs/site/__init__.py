@@ -1,0 +1,1 @@
+"""The manual as a site: `python -m docs.site` writes it to build/site."""

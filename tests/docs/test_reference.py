@@ -1,0 +1,173 @@
+"""Nothing public is without an entry in the reference, and every page has a place in the manual."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import click
+import pytest
+from docs.site import assistant, commands, findings, library, navigation, pages, tables
+
+import tbq
+from tbq.cli import COMMANDS
+from tbq.cli.app import app
+from tbq.diagnosis import codes
+from tbq.schema import KINDS, schema
+from tbq.server.http.routes import ROUTES
+
+ROOT = Path(__file__).parents[2]
+SOURCE = sorted((ROOT / "src" / "tbq").rglob("*.py"))
+
+
+@pytest.fixture(scope="module")
+def reference() -> dict[str, str]:
+    return {name: text for part in (commands, library, tables, findings) for name, text in part.pages()}
+
+
+def test_every_option(reference: dict[str, str]) -> None:
+    for name in COMMANDS:
+        text = reference[f"reference/commands/{name}.md"]
+        command = app.get_command(click.Context(app), name)
+        assert command is not None
+        for param in command.params:
+            for option in param.opts if isinstance(param, click.Option) and not param.hidden else ():
+                assert re.search(rf"`[^`\n]*{re.escape(option)}\b", text), f"{name} {option}"
+        examples = [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  tbq ")]
+        assert examples and all(example in text for example in examples)
+
+
+def test_every_public_name(reference: dict[str, str]) -> None:
+    headings = {
+        line.lstrip("# ") for text in reference.values() for line in text.splitlines() if line[:1] == "#"
+    }
+    documented = {each.value for each in library.public()}
+    for name in tbq.__all__:
+        value = getattr(tbq, name)
+        names = (
+            (getattr(value, each) for each in getattr(value, "__all__", ()))
+            if inspect.ismodule(value)
+            else [value]
+        )
+        assert name == "__version__" or all(each in documented for each in names), name
+    for each in library.public():
+        if not inspect.isclass(each.value):
+            assert each.name in headings
+            continue
+        assert each.name in headings
+        for name, member in inspect.getmembers(each.value):
+            ours = getattr(getattr(member, "fget", member), "__module__", None) or ""
+            if name.startswith("_") or not ours.startswith("tbq.") or inspect.isclass(member):
+                continue
+            owners = [base.__name__ for base in each.value.__mro__ if name in vars(base)]
+            assert any(f"{owner}.{name}" in headings for owner in [each.value.__name__, *owners]), (
+                f"{each.name}.{name}"
+            )
+
+
+def test_every_public_method_is_explained() -> None:
+    overridden = {"get_fragments", "sort_by", "join", "join_asof", "replace_schema"}  # of Arrow's datasets
+    silent = [
+        f"{each.name}.{name}"
+        for each in library.public()
+        if inspect.isclass(each.value)
+        for name, member in library.members(each.value)
+        if not getattr(member, "__func__", member).__doc__ and name not in overridden
+    ]
+    assert silent == []
+
+
+def test_every_column(reference: dict[str, str]) -> None:
+    sections = reference["reference/tables.md"].split("\n## ")
+    shown = {
+        section.partition("\n")[0]: re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+        for section in sections[1:]
+    }
+    assert shown == {kind: schema(kind).names for kind in KINDS}
+
+
+def test_every_finding_address_and_code(reference: dict[str, str]) -> None:
+    for code, title in codes().items():
+        assert f"# {code}: {title.rstrip('.')}" in reference[f"reference/findings/{code}.md"]
+    for path in ROUTES:
+        assert f"`GET api/{path}`" in reference["reference/http.md"]
+    raised, found = tables.codes()
+    assert len(raised) > 20 and len(found) > 10
+    assert all(f"| `{code}` |" in reference["reference/errors.md"] for code in {*raised, *found})
+
+
+def test_every_environment_variable() -> None:
+    page = (ROOT / "docs" / "environment.md").read_text("utf-8")
+    named = set()
+    for path in SOURCE:
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and re.fullmatch(r"TBQ_[A-Z_]+", node.value)
+            ):
+                named.add(node.value)
+        named |= set(re.findall(r'environ(?:ment)?(?:\.get\(|\[)"([A-Z_]+)"', text))
+    assert {"TBQ_CACHE", "NO_COLOR"} <= named
+    assert [name for name in sorted(named) if f"`{name}`" not in page] == []
+
+
+def test_every_format() -> None:
+    page = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    assert [name for name in tbq.export.FORMATS if f"`{name}`" not in page] == []
+
+
+def test_the_page_for_assistants_has_every_command_table_and_class() -> None:
+    text = assistant.everything()
+    assert all(f"**tbq {name}**" in text for name in COMMANDS)
+    assert all(f"- `{kind}`: " in text for kind in KINDS)
+    assert all(f"`{each.name}`" in text for each in library.public())
+
+
+def test_every_page_has_a_place(tmp_path: Path, reference: dict[str, str]) -> None:
+    pages.copy(tmp_path)
+    for name, text in {**reference, "reference/assistant.md": assistant.everything()}.items():
+        pages.write(tmp_path / name, text)
+    for path in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        pages.write(tmp_path / "notebooks" / f"{path.stem}.md", f"# {path.stem}\n")
+    pages.write(tmp_path / "new.md", "# A page that nobody placed\n")
+    pages.write(tmp_path / "new" / "page.md", "# A page in a new folder\n")
+    nav = navigation.nav(tmp_path)
+    absent = [
+        name
+        for path in tmp_path.rglob("*.md")
+        if f'"{(name := path.relative_to(tmp_path).as_posix())}"' not in nav
+    ]
+    assert absent == []
+    pages.write(tmp_path / "how" / "unlinked.md", "# Unlinked\n")
+    with pytest.raises(SystemExit, match=r"how/index\.md does not link to unlinked\.md"):
+        navigation.nav(tmp_path)
+
+
+def test_links_between_pages() -> None:
+    source = "docs/how/csv.md"
+    assert pages.linked("[a](../formats.md#x)", source, "how/csv.md") == "[a](../formats.md#x)"
+    assert pages.linked("[a](docs/kinds.md)", "SECURITY.md", "security.md") == "[a](kinds.md)"
+    assert pages.linked("[`x`](docs/images/kinds.py)", "README.md", "x.md") == "`x`"
+    assert (
+        pages.linked("```sh\n[a](nowhere.md)\n```\n", source, "how/csv.md") == "```sh\n[a](nowhere.md)\n```\n"
+    )
+    pages.linked((ROOT / "README.md").read_text("utf-8"), "README.md", "readme.md")
+    with pytest.raises(SystemExit, match="leads nowhere"):
+        pages.linked("[a](nowhere.md)", source, "how/csv.md")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem
+)
+def test_notebooks_run_and_are_stored_without_output(path: Path) -> None:
+    from docs.site import notebooks
+
+    assert '"outputs": [{' not in path.read_text("utf-8")
+    notebook = notebooks.run(path)
+    text = notebooks.page(notebook, path.name)
+    assert "Warning" not in text and text.count("```") % 2 == 0
