@@ -1,6 +1,8 @@
 // The records of `.wandb` files: numbers become events, everything else is left to the caller.
 #include "formats/wandb.hpp"
 
+#include <algorithm>
+
 #include "formats/json_number.hpp"
 
 namespace tbq {
@@ -138,6 +140,7 @@ bool WandbReader::history(Bytes message, EventBuffer& out, Other& other) {
   });
   if (!sound) return false;
   step_ = step.value_or(step_ + 1);
+  latest_ = std::max(latest_, wall_time);
   // The width of an image or the bins of a histogram are not metrics.
   for (const std::string& object : objects_) {
     std::erase_if(scalars_, [&](const Scalar& scalar) { return scalar.tag.starts_with(object); });
@@ -158,6 +161,7 @@ void WandbReader::stats(Bytes message, EventBuffer& out) {
     if (!item.has_value || !is_number(item.value) || item.first.empty()) return;
     scalars_.push_back(scalar_of(name(kSystem, &item.first, 1), item.value));
   });
+  latest_ = std::max(latest_, wall_time);
   if (!scalars_.empty()) out.scalars(scalars_, {wall_time, step_, true});
 }
 
@@ -179,7 +183,7 @@ std::optional<WandbReader::Other> WandbReader::read(Bytes data, uint64_t offset,
       } else if (field.number == Record::run || field.number == Record::config ||
                  field.number == Record::exit || field.number == Record::tbrecord ||
                  field.number == Record::header) {
-        found = {field.number, step_, 0, field.bytes};
+        found = {field.number, step_, latest_, field.bytes};
         ours = true;
       }
     });

@@ -51,7 +51,8 @@ class WandbWalk {
 // Translates the numbers of a `.wandb` file to events. Everything else is left to the caller.
 class WandbReader {
  public:
-  // A record to be handled by the caller: the number of its field in `Record`, and its message.
+  // A record to be handled by the caller: the number of its field in `Record`, and its message. Only a history
+  // has a time; others get the latest time so far.
   struct Other {
     uint32_t field = 0;
     int64_t step = 0;
@@ -73,6 +74,7 @@ class WandbReader {
 
   WandbWalk walk_;
   int64_t step_ = 0;  // of the last history
+  double latest_ = 0;  // the latest time so far
   std::vector<Scalar> scalars_;
   std::deque<std::string> names_;  // of nested keys
   size_t used_names_ = 0;

@@ -186,6 +186,9 @@ class Reader:
             problems = unpacking + [
                 problem for problem in problems if problem.path not in paths or problem.code != "not_events"
             ]
+        for run in runs:
+            if run.remote is not None:
+                problems += run.remote.problems_of(run.files, run.name)
         self.problems.update(dict.fromkeys(problems))
         self.has_read = True
         return problems

@@ -199,7 +199,7 @@ def _stamp(run: Run, path: str) -> _Stamp:
 
 def _has_failed(run: Run) -> bool:
     """Whether an object of the run could not be fetched; its file may hold an older version."""
-    return run.remote is not None and bool(run.remote.failed(filter(is_remote, run.files)))
+    return run.remote is not None and bool(run.remote.failed(filter(run.remote.has, run.files)))
 
 
 def _unhealthy(result: Result) -> set[int]:

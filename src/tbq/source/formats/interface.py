@@ -34,6 +34,7 @@ class Log:
     path: str  # of the file or folder
     run: str = ""  # below the folder of the file; empty if that folder is the run
     key: str = ""  # which of the file's runs
+    format: str = ""  # if the writer has several
 
     @property
     def name(self) -> str:

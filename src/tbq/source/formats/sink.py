@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq import _core, wire
 from tbq.source.formats.interface import TooLargeError
-from tbq.text import repaired
+from tbq.text import is_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +33,8 @@ class Sink:
     """The event file of one run. Nothing is written before `flush`."""
 
     def __init__(self, path: Path, writer: str, most: int) -> None:
-        self._path = path
-        self._most = most
+        self.path = path
+        self.most = most
         self._size = 0
         self.buffer = _core.EventBuffer(_FULL, 1 << 62, 1 << 62)
         self.buffer.fields(wire.text(3, "brain.Event:2"), None, 0.0)
@@ -44,7 +44,7 @@ class Sink:
         """One event. Integers stay exact; those beyond 64 bits become float64."""
         known = {tag: _fitting(value) for tag, value in values.items() if tag}
         if known and self.buffer.scalars(known, step, wall_time, _EXACT) & 16:
-            plain = {repaired(tag): float(value) for tag, value in known.items()}
+            plain = {_text(tag): float(value) for tag, value in known.items()}
             self.buffer.scalars(plain, step, wall_time, _EXACT)
         self._relieve()
 
@@ -58,7 +58,7 @@ class Sink:
         tags = [tag for tag in columns if tag]
         _core.add_columns(
             self.buffer,
-            [repaired(tag) for tag in tags],
+            [_text(tag) for tag in tags],
             steps,
             wall_times,
             [columns[tag][0] for tag in tags],
@@ -68,8 +68,8 @@ class Sink:
 
     def text(self, tag: str, text: str, step: int, wall_time: float) -> None:
         """A text."""
-        payload = wire.string_tensor([repaired(text).encode()], [1])
-        self.buffer.value(repaired(tag), wire.TENSOR, payload, wire.metadata("text"), step, wall_time)
+        payload = wire.string_tensor([_text(text).encode()], [1])
+        self.buffer.value(_text(tag), wire.TENSOR, payload, wire.metadata("text"), step, wall_time)
         self._relieve()
 
     def image(self, tag: str, data: bytes, size: tuple[int, int], step: int, wall_time: float) -> None:
@@ -77,7 +77,7 @@ class Sink:
         payload = (
             wire.integer(1, size[1]) + wire.integer(2, size[0]) + wire.integer(3, 3) + wire.text(4, data)
         )
-        self.buffer.value(repaired(tag), wire.IMAGE, payload, wire.metadata("images"), step, wall_time)
+        self.buffer.value(_text(tag), wire.IMAGE, payload, b"", step, wall_time)
         self._relieve()
 
     def histogram(
@@ -87,22 +87,21 @@ class Sink:
         rows = [number for row in zip(edges[:-1], edges[1:], counts, strict=True) for number in row]
         content = struct.pack(f"<{len(rows)}d", *rows)
         payload = wire.integer(1, _DOUBLE) + wire.shape([len(counts), 3]) + wire.text(4, content)
-        self.buffer.value(repaired(tag), wire.TENSOR, payload, wire.metadata("histograms"), step, wall_time)
+        self.buffer.value(_text(tag), wire.TENSOR, payload, wire.metadata("histograms"), step, wall_time)
         self._relieve()
 
     def hparams(self, values: Mapping[str, Hparam], wall_time: float, group: str = "") -> None:
         """Hyperparameters; those of a later call replace the earlier ones."""
         named = {
-            repaired(name): repaired(value) if isinstance(value, str) else value
-            for name, value in values.items()
+            _text(name): _text(value) if isinstance(value, str) else value for name, value in values.items()
         }
         for tag, metadata in wire.hparams(named, group=group):
             self.buffer.value(tag, 0, b"", metadata, None, wall_time)
 
-    def end(self, failed: bool, wall_time: float) -> None:
+    def end(self, failed: bool, step: int, wall_time: float) -> None:
         """How the run ended."""
         status = _FAILURE if failed else _SUCCESS
-        self.buffer.value("_hparams_/session_end_info", 0, b"", wire.hparams_end(status), None, wall_time)
+        self.buffer.value("_hparams_/session_end_info", 0, b"", wire.hparams_end(status), step, wall_time)
         self.buffer.fields(wire.message(_END, wire.integer(1, status)), None, wall_time)
 
     def flush(self) -> None:
@@ -111,9 +110,9 @@ class Sink:
             return
         data, _ = self.buffer.take()
         self._size += len(data)
-        if self._size > self._most:
+        if self._size > self.most:
             raise TooLargeError
-        with open(self._path, "ab", buffering=0) as file:
+        with open(self.path, "ab", buffering=0) as file:
             view = memoryview(data)
             while view:
                 view = view[file.write(view) :]
@@ -121,6 +120,10 @@ class Sink:
     def _relieve(self) -> None:
         if self.buffer.pending_bytes > _FULL:
             self.flush()
+
+
+def _text(text: str) -> str:
+    return text if is_text(text) else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def _fitting(value: float) -> float:
