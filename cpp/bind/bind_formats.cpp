@@ -22,6 +22,8 @@ std::span<const T> span_of(const Vector<T>& values) {
   return {values.data(), values.size()};
 }
 
+ScalarStyle style_of(bool exact) { return exact ? ScalarStyle::tensor_double : ScalarStyle::simple; }
+
 nb::object read_wandb(WandbReader& self, nb::bytes data, uint64_t offset, size_t enough, EventBuffer& out) {
   const Bytes bytes(static_cast<const uint8_t*>(data.data()), data.size());
   const uint64_t position = self.walk().position();
@@ -47,7 +49,7 @@ nb::list faults(WandbReader& self) {
 
 void add_columns(EventBuffer& out, const std::vector<std::string>& tags, Vector<int64_t> steps,
                  Vector<double> wall_times, const std::vector<Vector<double>>& values,
-                 const std::vector<Vector<uint8_t>>& present) {
+                 const std::vector<Vector<uint8_t>>& present, bool exact) {
   Columns columns;
   columns.steps = span_of(steps);
   columns.wall_times = span_of(wall_times);
@@ -56,14 +58,22 @@ void add_columns(EventBuffer& out, const std::vector<std::string>& tags, Vector<
   columns.tags.assign(tags.begin(), tags.end());
   if (!columns.is_rectangular()) throw nb::value_error("want columns of one length");
   const Unlocked release;
-  append_columns(columns, out);
+  append_columns(columns, style_of(exact), out);
+}
+
+void add_rows(EventBuffer& out, const std::vector<std::string>& tags, Vector<int32_t> codes,
+              Vector<int64_t> steps, Vector<double> wall_times, Vector<double> values, bool exact) {
+  Rows rows{{tags.begin(), tags.end()}, span_of(codes), span_of(steps), span_of(wall_times), span_of(values)};
+  if (!rows.is_sound()) throw nb::value_error("want columns of one length, and codes of tags");
+  const Unlocked release;
+  append_rows(rows, style_of(exact), out);
 }
 
 }  // namespace
 
 void bind_formats(nb::module_& m) {
   nb::class_<WandbReader>(m, "WandbReader", "Reads a `.wandb` file while it grows.")
-      .def(nb::init<>())
+      .def(nb::init<bool>(), nb::arg("exact") = true)
       .def("read", &read_wandb, nb::arg("data"), nb::arg("offset"), nb::arg("enough"), nb::arg("out"),
            nb::sig("def read(self, data: bytes, offset: int, enough: int, out: EventBuffer) -> "
                    "tuple[int, int, float, bytes] | None"),
@@ -75,8 +85,11 @@ void bind_formats(nb::module_& m) {
       .def("faults", &faults, nb::sig("def faults(self) -> list[tuple[str, int, int]]"),
            "Code, offset and length of the damage since the last call.");
   m.def("add_columns", &add_columns, nb::arg("out"), nb::arg("tags"), nb::arg("steps"), nb::arg("wall_times"),
-        nb::arg("values"), nb::arg("present"),
-        "Append one event per row, with the values that are present; NaN is no wall time.");
+        nb::arg("values"), nb::arg("present"), nb::arg("exact") = true,
+        "Append one event per row, with the values that are present; if not `exact`, as float32.");
+  m.def("add_rows", &add_rows, nb::arg("out"), nb::arg("tags"), nb::arg("codes"), nb::arg("steps"),
+        nb::arg("wall_times"), nb::arg("values"), nb::arg("exact") = true,
+        "Append one event per value; `codes` are indices of `tags`.");
 }
 
 }  // namespace tbq

@@ -1,4 +1,4 @@
-// Rows of columns as events: one event per row, with one scalar per present cell.
+// Columns of numbers as events.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace tbq {
 
+// One event per row, with one scalar per present cell.
 struct Columns {
   std::span<const int64_t> steps;
   std::span<const double> wall_times;
@@ -20,6 +21,19 @@ struct Columns {
   bool is_rectangular() const;
 };
 
-void append_columns(const Columns& columns, EventBuffer& out);
+void append_columns(const Columns& columns, ScalarStyle style, EventBuffer& out);
+
+// Single values, each with its own tag; one event per value.
+struct Rows {
+  std::vector<std::string_view> tags;
+  std::span<const int32_t> codes;  // of the tag of each value
+  std::span<const int64_t> steps;
+  std::span<const double> wall_times;
+  std::span<const double> values;
+
+  bool is_sound() const;
+};
+
+void append_rows(const Rows& rows, ScalarStyle style, EventBuffer& out);
 
 }  // namespace tbq

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "formats/json_number.hpp"
-
 namespace tbq {
 namespace {
 
@@ -79,11 +77,6 @@ double timestamp_of(Bytes message) {
   return seconds;
 }
 
-Scalar scalar_of(std::string_view tag, const JsonNumber& value) {
-  const bool integer = value.what == JsonValue::integer;
-  return {tag, integer ? ScalarStyle::tensor_int64 : ScalarStyle::tensor_double, value.real, value.integer, {}};
-}
-
 bool is_number(const JsonNumber& value) {
   return value.what == JsonValue::real || value.what == JsonValue::integer;
 }
@@ -99,6 +92,14 @@ std::string_view WandbReader::name(std::string_view first, const std::string_vie
     joined += rest[i];
   }
   return joined;
+}
+
+Scalar WandbReader::scalar_of(std::string_view tag, const JsonNumber& value) const {
+  const bool integer = value.what == JsonValue::integer;
+  if (!exact_) {
+    return {tag, ScalarStyle::simple, integer ? static_cast<double>(value.integer) : value.real, 0, {}};
+  }
+  return {tag, integer ? ScalarStyle::tensor_int64 : ScalarStyle::tensor_double, value.real, value.integer, {}};
 }
 
 bool WandbReader::history(Bytes message, EventBuffer& out, Other& other) {
@@ -162,7 +163,9 @@ void WandbReader::stats(Bytes message, EventBuffer& out) {
     scalars_.push_back(scalar_of(name(kSystem, &item.first, 1), item.value));
   });
   latest_ = std::max(latest_, wall_time);
-  if (!scalars_.empty()) out.scalars(scalars_, {wall_time, step_, true});
+  if (scalars_.empty()) return;
+  system_step_ = std::max(system_step_ + 1, step_);
+  out.scalars(scalars_, {wall_time, system_step_, true});
 }
 
 std::optional<WandbReader::Other> WandbReader::read(Bytes data, uint64_t offset, size_t enough,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bytes/cursor.hpp"
+#include "formats/json_number.hpp"
 #include "write/event_buffer.hpp"
 
 namespace tbq {
@@ -51,6 +52,9 @@ class WandbWalk {
 // Translates the numbers of a `.wandb` file to events. Everything else is left to the caller.
 class WandbReader {
  public:
+  // If not `exact`, numbers are written as float32, which every TensorBoard shows.
+  explicit WandbReader(bool exact) : exact_(exact) {}
+
   // A record to be handled by the caller: the number of its field in `Record`, and its message. Only a history
   // has a time; others get the latest time so far.
   struct Other {
@@ -72,8 +76,12 @@ class WandbReader {
   // The parts of a key, joined; valid until the next record.
   std::string_view name(std::string_view first, const std::string_view* rest, size_t count);
 
+  Scalar scalar_of(std::string_view tag, const JsonNumber& value) const;
+
+  const bool exact_;
   WandbWalk walk_;
   int64_t step_ = 0;  // of the last history
+  int64_t system_step_ = -1;  // of the last system metrics: every sample gets a step of its own
   double latest_ = 0;  // the latest time so far
   std::vector<Scalar> scalars_;
   std::deque<std::string> names_;  // of nested keys

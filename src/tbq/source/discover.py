@@ -15,6 +15,7 @@ from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
 from tbq.source.copies import Copy, without_copies
+from tbq.source.formats.interface import Log
 from tbq.source.formats.recognise import Place, Recogniser, may_be_log
 from tbq.source.formats.translation import Translations
 from tbq.source.nearby import hint_for
@@ -183,9 +184,9 @@ def refuse_other_files(found: Found) -> None:
         raise SourceError("is not an event file: it holds no record", path=path, hint=hint, code="not_events")
 
 
-def discover(source: Source, remote: Remote | None = None) -> Found:
+def discover(source: Source, remote: Remote | None = None, logs: Logs | None = None) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
-    return find(sources(source), remote=remote)
+    return find(sources(source), remote=remote, logs=logs)
 
 
 def find(
@@ -265,7 +266,7 @@ def find(
                     candidates.append(Place(run, folder, possible.get(folder, []), bool(event_files)))
                 if event_files:
                     _add(files, places, run, folder, event_files)
-    runs = logs.runs(candidates, files, places)
+    runs = logs.runs(candidates, files)
     if watched is not None:
         watched += logs.recogniser.watched
     logged = bool(runs)
@@ -287,26 +288,42 @@ class Logs:
     """The logs of other trackers among the files of a source. Kept by callers that search again."""
 
     def __init__(
-        self, remote: Remote | None = None, source: Writers = None, max_unpacked: Size | None = None
+        self,
+        remote: Remote | None = None,
+        source: Writers = None,
+        max_unpacked: Size | None = None,
+        exact: bool = True,
     ) -> None:
         writers = chosen(source)
         self.has_events = "events" in writers
         self.recogniser = Recogniser(writers)
-        self.translations = Translations(remote, max_unpacked)
+        self.translations = Translations(remote, max_unpacked, exact)
 
-    def runs(
-        self, candidates: Sequence[Place], files: Mapping[str, object], places: dict[str, str]
-    ) -> list[Run]:
+    def runs(self, candidates: Sequence[Place], files: Mapping[str, object]) -> list[Run]:
         """The runs of the logs among these files. None has the name of a run with event files."""
         if all(not place.files for place in candidates):
             self.recogniser.notes = []
             return []
         runs: list[Run] = []
+        by_name: dict[str, Log] = {}
+        places_of_runs: dict[str, int] = {}
         for name, folder, log, share in self.recogniser.found(candidates):
-            while name in files or places.get(name, log.name) != log.name:
-                name = f"{name}-{log.writer}"
-            places[name] = log.name
             path = self.translations.add(log, share)
+            same = by_name.get(name)
+            if (
+                same is not None
+                and log.key
+                and same.key == log.key
+                and same.writer == log.writer == "neptune"
+            ):
+                runs[places_of_runs[name]].files.append(path)  # another part of the export
+                continue
+            for mark in (log.unique or log.key[:8] or log.writer, log.writer, log.name):
+                if name not in files and name not in by_name:
+                    break
+                name = f"{name}-{mark}"
+            by_name[name] = log
+            places_of_runs[name] = len(runs)
             runs.append(Run(_shown(name), folder, [path], remote=self.translations))
         return runs
 

@@ -35,6 +35,8 @@ class Log:
     run: str = ""  # below the folder of the file; empty if that folder is the run
     key: str = ""  # which of the file's runs
     format: str = ""  # if the writer has several
+    up: int = 0  # how many folders above are not part of the run's name
+    unique: str = ""  # tells it apart from other runs with its name
 
     @property
     def name(self) -> str:
@@ -61,7 +63,7 @@ class Format(Protocol):
         """The log's stamp; None if it does not exist."""
 
     def translator(self, log: Log) -> Translator:
-        """A reader of the log."""
+        """A reader of the log, from its start."""
 
 
 def stamp_of_files(*paths: str) -> Stamp | None:

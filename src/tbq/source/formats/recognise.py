@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tbq.problems import Problem
-from tbq.source.formats.interface import Format, Log, Stamp, stamp_of_files
+from tbq.source.formats.interface import Format, Log, ReplacedError, Stamp, stamp_of_files
 from tbq.text import with_digits
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Recogniser:
                 stem = os.path.basename(log.path).rsplit(".", 1)[0]
                 below = log.run or (stem if not log.key and len(single) > 1 else "")
                 share = sum(other.path == log.path for other in logs)
-                out.append(FoundLog(_joined(place.run, below), place.folder, log, share))
+                out.append(FoundLog(_joined(_above(place.run, log.up), below), place.folder, log, share))
         for folder, several in states.items():
             run, _, log = max(several, key=lambda each: _newest(each[1], folder))
             if any(events.startswith(os.path.join(folder, "runs") + os.sep) for events in with_events):
@@ -122,11 +122,8 @@ class Recogniser:
 
     def of_file(self, path: str) -> list[Log]:
         """The logs in a file, of the writers to read."""
-        stamp = (
-            stamp_of_files(path, path + "-wal")
-            if path.endswith((".db", ".sqlite", ".sqlite3"))
-            else stamp_of_files(path)
-        )
+        parts = [path, path + "-wal"] if path.endswith(_DATABASES) else [path]
+        stamp = stamp_of_files(*parts)
         known = self._known.get(path)
         if known is None or known[0] != stamp or known[2] is not None:
             known = (stamp, *_recognised(path, self._writers))
@@ -159,6 +156,8 @@ def _recognised(path: str, writers: Collection[str]) -> tuple[list[Log], SourceE
         if name.endswith(endings) and key.partition("_")[0] in writers:
             try:
                 logs = list(_format(key).logs(path))
+            except ReplacedError:
+                return [], SourceError("changes while it is read", path=path, code="changed")
             except SourceError as failure:
                 return [], failure
             except OSError:
@@ -166,6 +165,12 @@ def _recognised(path: str, writers: Collection[str]) -> tuple[list[Log], SourceE
             if logs:
                 return logs, None
     return [], None
+
+
+def _above(run: str, levels: int) -> str:
+    for _ in range(levels):
+        run = run.rpartition("/")[0] or "."
+    return run
 
 
 def _joined(run: str, below: str) -> str:

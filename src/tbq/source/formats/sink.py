@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_EXACT = 3  # the style of the core that keeps float64 and int64
+_SIMPLE, _EXACT = 0, 3  # styles of the core: float32, and what keeps float64 and int64
 _FULL = 1 << 22  # pending bytes
 _END = 1000  # the field of an Event that says how its writer ended
 _SOURCE = 10  # the field of an Event that names its writer
@@ -30,11 +30,13 @@ Hparam = str | bool | float
 
 
 class Sink:
-    """The event file of one run. Nothing is written before `flush`."""
+    """The event file of one run. If not `exact`, numbers are float32, which every TensorBoard shows."""
 
-    def __init__(self, path: Path, writer: str, most: int) -> None:
+    def __init__(self, path: Path, writer: str, most: int, exact: bool = True) -> None:
         self.path = path
         self.most = most
+        self.exact = exact
+        self._style = _EXACT if exact else _SIMPLE
         self._size = 0
         self.buffer = _core.EventBuffer(_FULL, 1 << 62, 1 << 62)
         self.buffer.fields(wire.text(3, "brain.Event:2"), None, 0.0)
@@ -43,9 +45,9 @@ class Sink:
     def scalars(self, values: Mapping[str, float], step: int, wall_time: float) -> None:
         """One event. Integers stay exact; those beyond 64 bits become float64."""
         known = {tag: _fitting(value) for tag, value in values.items() if tag}
-        if known and self.buffer.scalars(known, step, wall_time, _EXACT) & 16:
+        if known and self.buffer.scalars(known, step, wall_time, self._style) & 16:
             plain = {_text(tag): float(value) for tag, value in known.items()}
-            self.buffer.scalars(plain, step, wall_time, _EXACT)
+            self.buffer.scalars(plain, step, wall_time, self._style)
         self._relieve()
 
     def columns(
@@ -63,7 +65,21 @@ class Sink:
             wall_times,
             [columns[tag][0] for tag in tags],
             [columns[tag][1] for tag in tags],
+            self.exact,
         )
+        self._relieve()
+
+    def rows(
+        self,
+        tags: Sequence[str],
+        codes: NDArray[np.int32],
+        steps: NDArray[np.int64],
+        wall_times: NDArray[np.float64],
+        values: NDArray[np.float64],
+    ) -> None:
+        """One event per value; `codes` are indices of `tags`."""
+        named = [_text(tag) for tag in tags]
+        _core.add_rows(self.buffer, named, codes, steps, wall_times, values, self.exact)
         self._relieve()
 
     def text(self, tag: str, text: str, step: int, wall_time: float) -> None:

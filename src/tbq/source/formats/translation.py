@@ -49,11 +49,14 @@ class _Translation:
 class Translations:
     """The logs of other trackers among the files of runs; the other files that are fetched are those of `remote`.
 
-    It has the methods of `Remote`, so that runs can have either.
+    It has the methods of `Remote`, so that runs can have either. If not `exact`, numbers become float32.
     """
 
-    def __init__(self, remote: Remote | None = None, max_unpacked: Size | None = None) -> None:
+    def __init__(
+        self, remote: Remote | None = None, max_unpacked: Size | None = None, exact: bool = True
+    ) -> None:
         self.remote = remote
+        self._exact = exact
         self._limit = Limit.of(max_unpacked)
         self._known: dict[str, _Translation] = {}
         self._scratch: Scratch | None = None
@@ -63,7 +66,7 @@ class Translations:
 
     def __reduce__(self) -> tuple[Any, ...]:
         logs = [(each.log, each.share) for each in self._known.values()]
-        return _restored, (self.remote, self._limit.most, logs)
+        return _restored, (self.remote, self._limit.most, self._exact, logs)
 
     @property
     def live(self) -> bool:
@@ -185,7 +188,9 @@ class Translations:
             return
         except OSError as failure:
             reason = (failure.strerror or str(failure)).lower()
-            self._fail(known, SourceError(f"cannot be read: {reason}", path=known.log.name, code="unreadable"))
+            self._fail(
+                known, SourceError(f"cannot be read: {reason}", path=known.log.name, code="unreadable")
+            )
             return
         note(str(path), None)
         known.failure, known.stamp = None, stamp
@@ -204,7 +209,7 @@ class Translations:
             fresh.unlink(missing_ok=True)
             most = self._limit.bytes_of(stamp[0])
             translator = format_of(known.log).translator(known.log)
-            sink = Sink(fresh, known.log.writer, most)
+            sink = Sink(fresh, known.log.writer, most, self._exact)
             known.stopped = _read(translator, sink)
             os.replace(fresh, path)
             sink.path = path
@@ -261,8 +266,10 @@ def _stamp_of(log: Log) -> Stamp | None:
     return format_of(log).stamp(log)
 
 
-def _restored(remote: Remote | None, most: int | None, logs: Sequence[tuple[Log, int]]) -> Translations:
-    translations = Translations(remote, most)
+def _restored(
+    remote: Remote | None, most: int | None, exact: bool, logs: Sequence[tuple[Log, int]]
+) -> Translations:
+    translations = Translations(remote, most, exact)
     for log, share in logs:
         translations.add(log, share)
     return translations

@@ -48,7 +48,7 @@ class _Wandb:
     def __init__(self, path: str) -> None:
         self._path = path
         self._media = os.path.join(os.path.dirname(path), "files")
-        self._reader = _core.WandbReader()
+        self._reader: _core.WandbReader | None = None
         self._reached = Reached()
         self._config: dict[str, Any] = {}
         self._group = ""
@@ -57,34 +57,35 @@ class _Wandb:
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
+        reader = self._reader = self._reader or _core.WandbReader(sink.exact)
         with open(self._path, "rb") as file:
             size = self._reached.check(file)
             piece = _PIECE
-            while (position := self._reader.position) < size:
+            while (position := reader.position) < size:
                 file.seek(position)
                 data = file.read(piece)
-                self._take(data, position, sink)
-                if self._reader.position > position:
+                self._take(reader, data, position, sink)
+                if reader.position > position:
                     piece = _PIECE
                 elif position + len(data) >= size or piece >= _MOST_PIECE:
                     break
                 else:
                     piece *= 2  # a long record
-            self._reached.advance(file, min(self._reader.position, size))
-        for code, offset, length in self._reader.faults():
+            self._reached.advance(file, min(reader.position, size))
+        for code, offset, length in reader.faults():
             message = f"{_FAULTS[code]}: {length:,} bytes lost"
             self._lost.append(Problem(code, "error", message, path=self._path, offset=offset))
-        self.problems = [*self._lost, *unfinished(self._path, self._reader.position, size)]
+        self.problems = [*self._lost, *unfinished(self._path, reader.position, size)]
 
-    def _take(self, data: bytes, offset: int, sink: Sink) -> None:
+    def _take(self, reader: _core.WandbReader, data: bytes, offset: int, sink: Sink) -> None:
         while True:
-            before = self._reader.position
-            other = self._reader.read(data, offset, _PIECE, sink.buffer)
+            before = reader.position
+            other = reader.read(data, offset, _PIECE, sink.buffer)
             if other is not None:
                 self._other(*other, sink)
             if sink.buffer.pending_bytes >= _PIECE:
                 sink.flush()
-            elif other is None or self._reader.position == before:
+            elif other is None or reader.position == before:
                 return
 
     def _other(self, record: int, step: int, wall_time: float, message: bytes, sink: Sink) -> None:
