@@ -21,6 +21,7 @@ from tbq.rewriting.report import Report, RunReport
 from tbq.rewriting.target import LEFT, UnfinishedTarget, check, scratch
 from tbq.source import Run, discover, is_event_file
 from tbq.source.discover import Logs, refuse_lakes, refuse_remote_lakes, remote_for, sources
+from tbq.source.formats.translation import Translations
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shell_word, shown_path, system_name
 
@@ -194,7 +195,13 @@ class _Execution:
         first = self.first_file.get(index)
         if first is None:  # none of its files contains a record
             return RunReport(run.name, run.files, None)
-        name = _new_name(Path(_problems.path_of(self.reports[first])).name)
+        source = _problems.path_of(self.reports[first])
+        is_log = isinstance(run.remote, Translations) and run.remote.is_log(source)
+        name = (
+            f"events.out.tfevents.{index}.{self.reports[first].writer}"
+            if is_log
+            else _new_name(Path(source).name)
+        )
         place = beside.file(run.name, name) if beside else None
         report = self._call(index, place, self._ticker(index))
         target = beside.target if beside else Path()

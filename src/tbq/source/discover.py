@@ -232,6 +232,7 @@ def find(
     seen: set[str] = set()  # the same for URLs
     lakes: list[str] = []
     candidates: list[Place] = []
+    logs.recogniser.begin()
     for name, path in roots:
         prefix = name if name is not None else _below(path, base)
         is_url = remote is not None and is_remote(path)
@@ -267,6 +268,7 @@ def find(
                 if event_files:
                     _add(files, places, run, folder, event_files)
     runs = logs.runs(candidates, files)
+    problems += logs.recogniser.problems
     if watched is not None:
         watched += logs.recogniser.watched
     logged = bool(runs)
@@ -302,7 +304,6 @@ class Logs:
     def runs(self, candidates: Sequence[Place], files: Mapping[str, object]) -> list[Run]:
         """The runs of the logs among these files. None has the name of a run with event files."""
         if all(not place.files for place in candidates):
-            self.recogniser.notes = []
             return []
         runs: list[Run] = []
         by_name: dict[str, Log] = {}

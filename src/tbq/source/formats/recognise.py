@@ -84,22 +84,26 @@ class Recogniser:
         self._known: dict[str, tuple[Stamp | None, list[Log], SourceError | None]] = {}
         #: what is not read, and why
         self.notes: list[Problem] = []
+        #: what cannot be read
+        self.problems: list[Problem] = []
         #: files that are too short to tell what they are, or that hold several runs: they may change
         self.watched: list[str] = []
 
+    def begin(self) -> None:
+        """Forget what the last search found out."""
+        self.notes, self.problems, self.watched = [], [], []
+
     def found(self, places: Iterable[Place]) -> list[FoundLog]:
         """The logs in these directories."""
-        self.notes, self.watched = [], []
         listed = list(places)
         out: list[FoundLog] = []
         states: dict[str, list[tuple[str, str, Log]]] = {}
         with_events = [place.folder + os.sep for place in listed if place.has_events]
         for place in listed:
             logs = [log for path in sorted(place.files) for log in self.of_file(path)]
-            names = {log.writer: log for log in logs}
-            if "ray" in names:  # result.json has all that progress.csv has
-                both = [log for log in logs if log.writer == "ray"]
-                logs = [log for log in logs if log.writer != "ray"] + both[-1:]
+            if any(log.path.endswith("progress.csv") for log in logs):  # result.json has all of that
+                better = [path for path in place.files if path.endswith("result.json") and self._may_be(path)]
+                logs = [log for log in logs if not (better and log.path.endswith("progress.csv"))]
             if place.has_events:
                 logs = self._without_doubles(place, logs)
             single = [log for log in logs if not log.key and log.writer != "huggingface"]
@@ -130,10 +134,16 @@ class Recogniser:
             self._known[path] = known
         _, logs, failure = known
         if failure is not None:
-            self.notes.append(Problem("unreadable", "error", failure.message, path=path, hint=failure.hint))
+            self.problems.append(
+                Problem("unreadable", "error", failure.message, path=path, hint=failure.hint)
+            )
         if any(log.key for log in logs) or (not logs and stamp is not None and stamp[0] < _SHORT):
             self.watched += parts
         return logs
+
+    def _may_be(self, path: str) -> bool:
+        """Whether a file is a log, or may become one."""
+        return bool(self.of_file(path)) or path in self.watched
 
     def _without_doubles(self, place: Place, logs: list[Log]) -> list[Log]:
         for log in logs:

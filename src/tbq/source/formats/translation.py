@@ -6,12 +6,11 @@ are appended. Later stages read these files, as they read the copies of remote o
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +137,7 @@ class Translations:
     def problems_of(self, paths: Iterable[str], run: str) -> list[Problem]:
         """What was lost of these logs."""
         return [
-            problem._replace(run=run)
+            replace(problem, run=run)
             for path in paths
             if path in self._known
             for problem in self._problems(self._known[path])
@@ -167,8 +166,8 @@ class Translations:
 
     def _translate(self, known: _Translation) -> None:
         stamp = _stamp_of(known.log)
-        if stamp == known.stamp and stamp is not None:
-            return
+        if stamp is not None and known.stamp is not None and stamp[::2] == known.stamp[::2]:
+            return  # another run in the same file may have changed its time
         path = self._place(known)
         if stamp is None:
             path.unlink(missing_ok=True)
@@ -194,8 +193,6 @@ class Translations:
             return
         note(str(path), None)
         known.failure, known.stamp = None, stamp
-        with contextlib.suppress(OSError):
-            os.utime(path, (stamp[1], stamp[1]))
 
     def _fail(self, known: _Translation, failure: SourceError) -> None:
         known.failure = failure
