@@ -49,7 +49,8 @@ def may_be_log(name: str) -> bool:
 
 def format_of(log: Log) -> Format:
     """The format of a log."""
-    return _format(log.format or log.writer)
+    known: Format = _format(log.format or log.writer)
+    return known
 
 
 @functools.cache
