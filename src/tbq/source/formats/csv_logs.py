@@ -28,8 +28,8 @@ def head_of(path: str) -> tuple[list[str], list[str]]:
     except (UnicodeDecodeError, csv.Error, ValueError):
         return [], []
     names = [name.strip() for name in names]
-    whole = len(names) == len(row) and all(names) and len(set(names)) == len(names)
-    if not whole or any(isinstance(parsed(cell), str) for cell in row):
+    is_regular = len(names) == len(row) and all(names) and len(set(names)) == len(names)
+    if not is_regular or any(isinstance(parsed(cell), str) for cell in row):
         return [], []
     return names, row
 

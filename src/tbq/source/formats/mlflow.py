@@ -10,7 +10,7 @@ from typing import Any
 from tbq.errors import SourceError
 from tbq.problems import Problem
 from tbq.source.formats.interface import Log, ReplacedError, Stamp
-from tbq.source.formats.rows import Rows
+from tbq.source.formats.single_values import SingleValues
 from tbq.source.formats.sink import Sink, flat
 from tbq.source.formats.sqlite import Growth, database, is_database, require, tables
 
@@ -149,7 +149,7 @@ class _Mlflow:
             (self._key, rowid),
         )
         latest = 0.0
-        rows = Rows()
+        rows = SingleValues()
         while several := found.fetchmany(_AT_ONCE):
             _, tags, steps, times, values, odd = zip(*several, strict=True)
             rows.add(

@@ -9,7 +9,7 @@ from tbq.problems import Problem
 from tbq.source.formats.flat_yaml import flat_yaml
 from tbq.source.formats.interface import Log, Reached, Stamp
 from tbq.source.formats.mlflow import ENDED, typed
-from tbq.source.formats.rows import Rows
+from tbq.source.formats.single_values import SingleValues
 from tbq.source.formats.sink import Sink, flat
 
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
@@ -132,7 +132,7 @@ class _MlflowFiles:
             times.append(row[0])
             values.append(row[1])
             steps.append(row[2])
-        rows = Rows()
+        rows = SingleValues()
         rows.add([self._name(path, "metrics")] * len(times), steps, times, values)
         rows.write(sink)
         self._step = max([self._step, *steps])

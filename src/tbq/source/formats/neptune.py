@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.errors import SourceError
 from tbq.problems import Problem
 from tbq.source.formats.interface import Log, ReplacedError, Stamp, stamp_of_files
-from tbq.source.formats.rows import Rows
+from tbq.source.formats.single_values import SingleValues
 from tbq.source.formats.sink import Sink, flat
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class _Neptune:
         rounded = 0
         try:
             for batch in _opened(path).iter_batches(columns=[*_COLUMNS, *_VALUES]):
-                several = Rows()
+                several = SingleValues()
                 for run, name, kind, step, when, *values in zip(
                     *(column.to_pylist() for column in batch.columns), strict=True
                 ):

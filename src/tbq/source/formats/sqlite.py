@@ -116,27 +116,27 @@ class Growth:
 
     def stamp(self, log: Log) -> Stamp | None:
         """The stamp of one run: it stays the same while other runs grow."""
-        whole = stamp_of_files(log.path, log.path + "-wal")
-        if whole is None:
+        stamp = stamp_of_files(log.path, log.path + "-wal")
+        if stamp is None:
             return None
         with self._lock:
             try:
-                rows, states = self._rows(log.path, whole)
+                rows, states = self._rows(log.path, stamp)
             except (SourceError, ReplacedError):  # the reader of the run says so
-                return whole
+                return stamp
         own = rows.get(log.key)
         if own is None and log.key not in states:
             return None
         count = sum(own[1::2]) if own is not None else 0
         return (
             _ROW_BYTES * (count + 1),
-            whole[1],
+            stamp[1],
             (*(own or ()), states.get(log.key, 0), os.stat(log.path).st_ino),
         )
 
-    def _rows(self, path: str, whole: Stamp) -> tuple[Rows, dict[str, int]]:
+    def _rows(self, path: str, stamp: Stamp) -> tuple[Rows, dict[str, int]]:
         known = self._known.get(path)
-        if known is not None and known[0] == whole:
+        if known is not None and known[0] == stamp:
             return known[2], known[3]
         last, rows = (known[1], known[2]) if known is not None else (dict.fromkeys(self._run, 0), {})
         with database(path) as connection:
@@ -144,7 +144,7 @@ class Growth:
                 newest = connection.execute(f"select max({number}) from {table}").fetchone()[0] or 0
                 if newest < last[table]:  # rows were deleted, or numbered anew
                     self._known.pop(path, None)
-                    return self._rows(path, whole)
+                    return self._rows(path, stamp)
                 query = (
                     f"select {run}, max({number}), count(*) from {table} where {number} > ? group by {run}"
                 )
@@ -156,7 +156,7 @@ class Growth:
             states: dict[str, int] = {}
             for name, *rest in connection.execute(self._state):
                 states[name] = states.get(name, 0) ^ _number_of(rest)
-        self._known[path] = whole, last, rows, states
+        self._known[path] = stamp, last, rows, states
         return rows, states
 
 

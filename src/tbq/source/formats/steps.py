@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass
-class _Cells:
+class _StepCells:
     """What the cells of a column are: how many have a value, which are blank, and the first that is no step."""
 
     known: int = 0
@@ -38,8 +38,8 @@ class StepColumn:
     """
 
     rows: int = 0
-    _all: dict[str, _Cells] = field(default_factory=dict)
-    _judged: dict[str, _Cells] = field(default_factory=dict)  # of rows with metrics
+    _all: dict[str, _StepCells] = field(default_factory=dict)
+    _judged: dict[str, _StepCells] = field(default_factory=dict)  # of rows with metrics
     _count: int = 0  # how many rows have metrics
 
     def add_rows(self, rows: Sequence[Row]) -> None:
@@ -64,7 +64,7 @@ class StepColumn:
         for name, cells in cells_of.items():
             if isinstance(cells, np.ndarray):  # whole numbers, all of them known
                 for of, rows in ((self._all, count), (self._judged, int(judged.sum()))):
-                    of.setdefault(name, _Cells()).known += rows
+                    of.setdefault(name, _StepCells()).known += rows
                 continue
             for row, cell in enumerate(cells):
                 odd = None if blank(cell) or step(cell) is not None else cell
@@ -99,8 +99,8 @@ class StepColumn:
         return partial[0], _said([*refused, partial[1]], "such a row gets the step of the row before it")
 
 
-def _note(cells_of: dict[str, _Cells], name: str, number: int, cell: object, odd: object) -> None:
-    cells = cells_of.setdefault(name, _Cells())
+def _note(cells_of: dict[str, _StepCells], name: str, number: int, cell: object, odd: object) -> None:
+    cells = cells_of.setdefault(name, _StepCells())
     if blank(cell):
         cells.first_blank = cells.first_blank or number
         cells.blank += 1

@@ -22,11 +22,11 @@ from tbq.source.formats.interface import Log, ReplacedError, Stamp, TooLargeErro
 from tbq.source.formats.sink import Sink
 from tbq.source.growing import Growing
 from tbq.source.origin import note, stands_for
-from tbq.source.store import Object
 
 if TYPE_CHECKING:
     from tbq.progress import Call
     from tbq.source.remote import Remote
+    from tbq.source.store import Object
 
 _ATTEMPTS = 3  # to read a log that is replaced while it is read
 
@@ -243,6 +243,8 @@ class _Versions:
         stamp = _stamp_of(known.log)
         if stamp is None:
             return None
+        from tbq.source.store import Object
+
         size, modified, marks = stamp
         return Object(path, size, "-".join(map(str, marks)), modified)
 

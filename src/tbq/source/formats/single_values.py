@@ -1,4 +1,4 @@
-"""`Rows`: single values, each with its own tag, step and time, on their way to events."""
+"""`SingleValues`: single values, each with its own tag, step and time, on their way to events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tbq.source.formats.sink import Sink
 
 
-class Rows:
+class SingleValues:
     """Values in the order in which they were logged."""
 
     def __init__(self) -> None:
