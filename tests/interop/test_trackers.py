@@ -23,7 +23,10 @@ VALUES = {
     "nan": [math.nan] * 5,
     "inf": [math.inf] * 5,
 }
-LOGGED = "for i, step in enumerate(range(0, 50, 10)):\n    v = {'loss': 1 / (i + 3), 'train/acc': i, 'nan': math.nan, 'inf': math.inf}"
+LOGGED = """\
+for i, step in enumerate(range(0, 50, 10)):
+    v = {'loss': 1 / (i + 3), 'train/acc': i, 'nan': math.nan, 'inf': math.inf}
+"""
 
 PROGRAMS = {
     "wandb": """
