@@ -38,7 +38,7 @@ class Sink:
         self.exact = exact
         self._style = _EXACT if exact else _SIMPLE
         self._size = 0
-        self.buffer = _core.EventBuffer(_FULL, 1 << 62, 1 << 62)
+        self.buffer = _core.EventBuffer(_FULL, 1 << 62, 1 << 62, watch_steps=False)
         self.buffer.fields(wire.text(3, "brain.Event:2"), None, 0.0)
         self.buffer.fields(wire.message(_SOURCE, wire.text(1, writer)), None, 0.0)
 
