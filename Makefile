@@ -6,10 +6,12 @@ PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 # Tests are compiled once, also where somebody set this.
 unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 60
+EXAMPLES ?= 5
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help prepared install demo test pytest test-long test-interop test-browser test-gpu lint lint-page bench bench-gpu gallery corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test pytest test-long explore test-interop test-browser test-gpu lint lint-page bench bench-gpu gallery corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,6 +53,9 @@ pytest: prepared
 
 test-long: prepared ## tests that take seconds each: kills, bombs, random histories, real servers
 	$(call pytest,long)
+
+explore: prepared ## property tests with EXAMPLES times as many new examples each, from SEED (by default a random one)
+	env -u CI TBQ_EXAMPLES=$(EXAMPLES) $(call pytest,hypothesis) --timeout=0 --hypothesis-seed=$(SEED)
 
 test-interop: prepared ## torch, TensorFlow, Keras and Lightning as real writers
 	$(PIP) --group interop

@@ -32,6 +32,11 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="few rounds, no slow peers, no corpus F")
     parser.add_argument("--markdown", action="store_true", help="print the table of ratios as Markdown")
+    parser.add_argument(
+        "--release",
+        action="store_true",
+        help="keep the figures in released.json, for the next runs to compare with",
+    )
     arguments = parser.parse_args()
     for name in arguments.names:
         if name not in known:
@@ -53,9 +58,13 @@ def main() -> None:
             print(f"{title:28} {name:28}{shown}{memory}{len(timing.rounds):>4}")
         print("\nRatios, of CPU medians unless a row says otherwise")
     print((markdown if arguments.markdown else text)(bench.rows))
+    if arguments.release:
+        bench.release()
     judged = [row.met for row in bench.rows if row.met is not None]
+    slipped = sum(row.slipped for row in bench.rows)
+    counts = f"{sum(judged)} of {len(judged)} targets met, {slipped} slipped since the last release"
     print(
-        f"{sum(judged)} of {len(judged)} targets met, {time.perf_counter() - began:.0f} s",
+        f"{counts}, {time.perf_counter() - began:.0f} s",
         file=sys.stderr if arguments.markdown else sys.stdout,
     )
 

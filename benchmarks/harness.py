@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
+#: the figures of the last release: the name of a row → its ratio
+RELEASED = ROOT / "benchmarks" / "released.json"
+#: a figure that is worse than that of the last release by more than this share has slipped; the machine is noisy
+SLIP = 0.15
 
 
 class UnavailableError(Exception):
@@ -131,6 +135,16 @@ class Row:
     theirs: str
     figure: float
     want: str
+    released: float | None = None  # the figure of the last release
+
+    @property
+    def slipped(self) -> bool:
+        """Whether the figure is clearly worse than in the last release. Which way is worse follows from the target."""
+        if self.released is None or self.want[:2] not in (">=", "<="):
+            return False
+        if self.want.startswith(">="):
+            return self.figure < self.released * (1 - SLIP)
+        return self.figure > self.released * (1 + SLIP)
 
     @property
     def met(self) -> bool | None:
@@ -156,6 +170,7 @@ class Bench:
         self.quick = quick
         self.rows: list[Row] = []
         self.times: list[tuple[str, str, Timing]] = []
+        self.released: dict[str, float] = json.loads(RELEASED.read_text()) if RELEASED.exists() else {}
         self._report = report or (lambda line: print(line, file=sys.stderr, flush=True))
 
     def corpus(self, name: str) -> Path:
@@ -271,18 +286,34 @@ class Bench:
 
     def add(self, what: str, ours: str, theirs: str, figure: float, want: str = "") -> None:
         """A row of any figure."""
-        row = Row(what, ours, theirs, figure, want)
+        row = Row(what, ours, theirs, figure, want, self.released.get(what))
         self.rows.append(row)
         self._report(f"  → {what}: {ours} | {theirs} | {row.figure:.2f}x | want {want or '–'}")
 
+    def release(self) -> None:
+        """Keep the figures of this run as those of the last release; rows that did not run keep theirs."""
+        figures = self.released | {row.what: float(f"{row.figure:.3g}") for row in self.rows}
+        RELEASED.write_text(json.dumps(figures, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
 
-HEAD = ["what", "ours", "beside", "ratio", "want", ""]
+
+HEAD = ["what", "ours", "beside", "ratio", "released", "want", ""]
+
+
+def ratio(figure: float | None) -> str:
+    return "–" if figure is None else f"{figure:,.0f}x" if figure >= 100 else f"{figure:.2f}x"
 
 
 def cells(row: Row) -> list[str]:
-    figure = f"{row.figure:,.0f}x" if row.figure >= 100 else f"{row.figure:.2f}x"
-    verdict = {True: "met", False: "MISSED", None: ""}[row.met]
-    return [row.what, row.ours, row.theirs, figure, row.want or "–", verdict]
+    verdict = {True: "met", False: "MISSED", None: ""}[row.met] + (" SLIPPED" if row.slipped else "")
+    return [
+        row.what,
+        row.ours,
+        row.theirs,
+        ratio(row.figure),
+        ratio(row.released),
+        row.want or "–",
+        verdict.strip(),
+    ]
 
 
 def text(rows: list[Row]) -> str:

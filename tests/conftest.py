@@ -8,8 +8,8 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import profiles
 import pytest
-from hypothesis import settings
 
 from tbq import _core
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 _numbers = itertools.count()
 
-# No test asserts a time: a busy machine is not a failure.
-settings.register_profile("tbq", deadline=None)
-settings.load_profile("tbq")
+profiles.load()
 
 # The process that starts the tests may ignore signals (`nohup`, a shell's background), and children would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,7 +1,7 @@
 // Declares the function of each bind_*.cpp that adds its part to the module.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include "bind/casters.hpp"
 
 namespace tbq {
 

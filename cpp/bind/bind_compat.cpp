@@ -1,8 +1,4 @@
 // Binds to Python the core of the drop-ins for TensorBoard's own classes.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,4 @@
 // Binds to Python the smoothing and thinning of curves, for all series of a scalar table in one call.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"

@@ -1,7 +1,4 @@
 // Binds the writer of array elements for tbq.results to Python; it runs without the GIL.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string_view.h>
 
 #include <limits>
 

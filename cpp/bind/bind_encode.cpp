@@ -1,10 +1,6 @@
 // Encodes Python objects as event records. Plain cases (str, float, int, None) end here. Anything else goes
 // back to Python with kConvert, which converts it or raises an error. The GIL is always held together with
 // the buffer's mutex, so a fork never finds the mutex locked.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,8 +1,4 @@
 // Binds the readers of other trackers' logs: they append events to an EventBuffer.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"
@@ -27,7 +23,8 @@ ScalarStyle style_of(bool exact) { return exact ? ScalarStyle::tensor_double : S
 nb::object read_wandb(WandbReader& self, nb::bytes data, uint64_t offset, size_t enough, EventBuffer& out) {
   const Bytes bytes(static_cast<const uint8_t*>(data.data()), data.size());
   const uint64_t position = self.walk().position();
-  if (position < offset || position > offset + bytes.size()) throw nb::value_error("want bytes from position on");
+  if (position < offset || position > offset + bytes.size())
+    throw nb::value_error("want bytes from position on");
   std::optional<WandbReader::Other> other;
   {
     const Unlocked release;

@@ -1,8 +1,4 @@
 // Binds to Python the tables of every kind except scalars, made from a decoded Result.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"

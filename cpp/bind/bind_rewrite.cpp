@@ -1,7 +1,4 @@
 // Binds rewrite_run(result, …) to Python: one new event file from the sessions of a run.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"

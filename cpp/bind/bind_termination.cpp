@@ -1,5 +1,4 @@
 // Binds catch_termination(fd) and its companions to Python.
-#include <nanobind/nanobind.h>
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"

@@ -1,8 +1,5 @@
 // Binds the text writer to Python. Arrow buffers are passed by address, as pyarrow reports it; the caller
 // keeps them alive.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <memory>

@@ -7,7 +7,7 @@
 // takes or releases the lock.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include "bind/casters.hpp"
 
 #if defined(__GLIBC__) && defined(__GLIBCXX__)
 #include <cxxabi.h>

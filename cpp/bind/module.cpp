@@ -1,5 +1,4 @@
 // The Python module tbq._core: one bind_*.cpp per part of the core, all registered here.
-#include <nanobind/nanobind.h>
 
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"

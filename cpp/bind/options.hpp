@@ -1,14 +1,13 @@
 // What Python passes to the core: names, paths, and functions to call.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bind/casters.hpp"
 #include "decode/decode.hpp"
 #include "decode/restarts.hpp"
 #include "event/kind.hpp"

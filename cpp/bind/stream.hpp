@@ -1,10 +1,9 @@
 // An Arrow stream that Python consumes once, through the Arrow PyCapsule interface.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <memory>
 
+#include "bind/casters.hpp"
 #include "tables/arrow.hpp"
 
 namespace tbq {

@@ -18,8 +18,7 @@ void append_columns(const Columns& columns, ScalarStyle style, EventBuffer& out)
     scalars.clear();
     for (size_t column = 0; column < columns.tags.size(); ++column) {
       if (columns.present[column][row] == 0) continue;
-      scalars.push_back(
-          {columns.tags[column], style, columns.values[column][row], 0, {}});
+      scalars.push_back({columns.tags[column], style, columns.values[column][row], 0, {}});
     }
     if (!scalars.empty()) out.scalars(scalars, {columns.wall_times[row], columns.steps[row], true});
   }
@@ -35,7 +34,8 @@ bool Rows::is_sound() const {
 void append_rows(const Rows& rows, ScalarStyle style, EventBuffer& out) {
   for (size_t i = 0; i < rows.codes.size(); ++i) {
     const std::string_view tag = rows.tags[static_cast<size_t>(rows.codes[i])];
-    if (!tag.empty()) out.scalar({tag, style, rows.values[i], 0, {}}, {rows.wall_times[i], rows.steps[i], true});
+    if (!tag.empty())
+      out.scalar({tag, style, rows.values[i], 0, {}}, {rows.wall_times[i], rows.steps[i], true});
   }
 }
 

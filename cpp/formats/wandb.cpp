@@ -8,7 +8,8 @@ namespace {
 
 // Field numbers of wandb_internal.proto.
 struct Record {
-  static constexpr uint32_t history = 2, config = 5, stats = 7, tbrecord = 9, run = 17, exit = 18, header = 21;
+  static constexpr uint32_t history = 2, config = 5, stats = 7, tbrecord = 9, run = 17, exit = 18,
+                            header = 21;
 };
 struct History {
   static constexpr uint32_t item = 1, step = 2;
@@ -99,7 +100,8 @@ Scalar WandbReader::scalar_of(std::string_view tag, const JsonNumber& value) con
   if (!exact_) {
     return {tag, ScalarStyle::simple, integer ? static_cast<double>(value.integer) : value.real, 0, {}};
   }
-  return {tag, integer ? ScalarStyle::tensor_int64 : ScalarStyle::tensor_double, value.real, value.integer, {}};
+  return {
+      tag, integer ? ScalarStyle::tensor_int64 : ScalarStyle::tensor_double, value.real, value.integer, {}};
 }
 
 bool WandbReader::history(Bytes message, EventBuffer& out, Other& other) {

@@ -28,9 +28,9 @@ class WandbWalk {
   static constexpr size_t kBlock = size_t{1} << 15;
   static constexpr size_t kLongest = size_t{1} << 28;  // a longer record is skipped
 
-  // The next record of the file. `data` begins at `offset`, at most at position(). Returns none if no complete
-  // record is left; then position() is where the unfinished one begins, and the walk reads on from there once
-  // there are more bytes. The record is valid until the next call.
+  // The next record of the file. `data` begins at `offset`, at most at position(). Returns none if no
+  // complete record is left; then position() is where the unfinished one begins, and the walk reads on from
+  // there once there are more bytes. The record is valid until the next call.
   std::optional<Bytes> next(Bytes data, uint64_t offset);
 
   uint64_t position() const { return position_; }
@@ -55,8 +55,8 @@ class WandbReader {
   // If not `exact`, numbers are written as float32, which every TensorBoard shows.
   explicit WandbReader(bool exact) : exact_(exact) {}
 
-  // A record to be handled by the caller: the number of its field in `Record`, and its message. Only a history
-  // has a time; others get the latest time so far.
+  // A record to be handled by the caller: the number of its field in `Record`, and its message. Only a
+  // history has a time; others get the latest time so far.
   struct Other {
     uint32_t field = 0;
     int64_t step = 0;
@@ -64,8 +64,8 @@ class WandbReader {
     Bytes message;
   };
 
-  // Reads records from `data`, which begins at `offset`, until one is for the caller, or `out` has `enough` bytes,
-  // or no complete record is left.
+  // Reads records from `data`, which begins at `offset`, until one is for the caller, or `out` has `enough`
+  // bytes, or no complete record is left.
   std::optional<Other> read(Bytes data, uint64_t offset, size_t enough, EventBuffer& out);
 
   WandbWalk& walk() { return walk_; }
@@ -80,9 +80,9 @@ class WandbReader {
 
   const bool exact_;
   WandbWalk walk_;
-  int64_t step_ = 0;  // of the last history
+  int64_t step_ = 0;          // of the last history
   int64_t system_step_ = -1;  // of the last system metrics: every sample gets a step of its own
-  double latest_ = 0;  // the latest time so far
+  double latest_ = 0;         // the latest time so far
   std::vector<Scalar> scalars_;
   std::deque<std::string> names_;  // of nested keys
   size_t used_names_ = 0;

@@ -1,4 +1,5 @@
-// The framing of `.wandb` files: blocks of 32 KiB, fragments with a CRC-32, and how reading goes on after damage.
+// The framing of `.wandb` files: blocks of 32 KiB, fragments with a CRC-32, and how reading goes on after
+// damage.
 #include <algorithm>
 
 #include "bytes/crc32.hpp"
@@ -63,7 +64,8 @@ std::optional<Bytes> WandbWalk::next(Bytes data, uint64_t offset) {
     if (fits && length > data.size() - at - kHead) return std::nullopt;  // it may follow
     const bool valid = fits && is_valid(header);
     if (!valid && data.size() - at < room) {
-      // The block is not complete. Only a fragment that is valid and comes later proves that this one is damaged.
+      // The block is not complete. Only a fragment that is valid and comes later proves that this one is
+      // damaged.
       const size_t later = resume_after(data, offset, at);
       if (later == data.size()) return std::nullopt;
       lose(position_, offset + later, fits ? "bad_payload" : "bad_length");

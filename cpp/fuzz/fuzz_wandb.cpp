@@ -1,4 +1,5 @@
-// Fuzzes bytes as a `.wandb` file: the walk always ends, and without damage, reading in pieces gives the same events.
+// Fuzzes bytes as a `.wandb` file: the walk always ends, and without damage, reading in pieces gives the same
+// events.
 #include "bytes/crc32.hpp"
 #include "formats/wandb.hpp"
 #include "fuzz/fuzz.hpp"
@@ -21,7 +22,10 @@ std::string fragment(uint8_t type, const std::string& content) {
 }
 
 // Record { history { item { key: "a" value_json: "0.5" } step { num: 3 } } }
-const std::string kRecord("\x12\x11\x0a\x0b\x0a\x01" "a\x82\x01\x05-1e-3\x12\x02\x08\x03", 19);
+const std::string kRecord(
+    "\x12\x11\x0a\x0b\x0a\x01"
+    "a\x82\x01\x05-1e-3\x12\x02\x08\x03",
+    19);
 
 const bool added = [] {
   const std::string head(kHead, 7);

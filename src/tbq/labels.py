@@ -22,8 +22,9 @@ def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], 
 
     1. Names consist of parts between separators (`_PART`). If all names have the same number of parts, the parts that
        are equal in all names go. Otherwise, the parts that all names begin with go, and those that all names end
-       with; each name keeps at least one part. The parts that remain are joined by the separators before them. If a
-       label would be empty, or two would be equal, the names stay as they are.
+       with; each name keeps at least one part. The parts that remain are joined by the separators before them; the
+       separators at the ends of a name stay with its first and last part. If a label would be empty, or two would be
+       equal, the names stay as they are.
     2. A label longer than `room` keeps its first h letters and as many of its last as fit around a `…`. h is the same
        for all labels: the first number for which no two labels are equal, out of a third of the room, the larger
        numbers in ascending order, and the smaller in descending order.
@@ -74,11 +75,11 @@ def _without_shared(names: list[str]) -> list[str]:
 def _joined(name: str, parts: list[tuple[int, str]], keep: Sequence[bool]) -> str:
     out = ""
     end = 0  # of the part before
-    for (start, part), wanted in zip(parts, keep, strict=True):
+    for i, ((start, part), wanted) in enumerate(zip(parts, keep, strict=True)):
         if wanted:
-            out += (name[end:start] if out else "") + part
+            out += (name[end:start] if out or i == 0 else "") + part
         end = start + len(part)
-    return out
+    return out + name[end:] if keep and keep[-1] else out
 
 
 def _within(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:
@@ -113,14 +114,14 @@ def _begin(text: str, room: int, size: Callable[[str], int]) -> str:
 
 def _numbered(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:
     counts = Counter(names)
-    taken = {name for name in names if counts[name] == 1}
+    used = {name for name in names if counts[name] == 1}
     next_of: Counter[str] = Counter()
     out: list[str] = []
     for name in names:
         label = name
-        while counts[name] > 1 and (label == name or label in taken):
+        while counts[name] > 1 and (label == name or label in used):
             next_of[name] += 1
             label = f"{_begin(name, room - 1 - len(str(next_of[name])), size)}#{next_of[name]}"
-        taken.add(label)
+        used.add(label)
         out.append(label)
     return out

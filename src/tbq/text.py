@@ -265,9 +265,10 @@ def shown_path(path: str | os.PathLike[str]) -> str:
 
 
 # A user and a password end at the last @ before the path. If the text after the colon is not a port, they continue
-# past a slash, which the user forgot to escape.
+# past a slash, which the user forgot to escape. A misspelt http:// may hold a password, too.
 _USER = re.compile(
-    r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2})(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
+    r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2}|https?//)"
+    r"(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
 )
 _QUERY = re.compile(r"(?i)\b(https?:/{1,2}[^\s?#'\"<>]*)([?#])[^\s'\"<>)]*[^\s'\"<>):,]")
 _NAMED_SECRET = re.compile(
@@ -284,7 +285,7 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("abfss://container@account.dfs.core.windows.net/runs")
     'abfss://container@account.dfs.core.windows.net/runs'
     """
-    if ":/" not in text:
+    if ":/" not in text and "http" not in text.lower():
         return text
     if "@" in text:
         text = _USER.sub(lambda match: match[0] if _CONTAINER.fullmatch(match[0]) else match[1], text)

@@ -47,7 +47,7 @@ class Following:
         return self.out.readline()
 
     def end(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=120)
         assert "Traceback" not in err, err
         return self.process.returncode, out, err
 
@@ -294,7 +294,7 @@ def test_a_reader_that_goes_ends_it_quietly(tmp_path: Path) -> None:
     with following(tmp_path, "--interval", "0.02", "--from", "start") as follow:
         follow.line()
         follow.out.close()  # and nothing more is written
-        assert follow.process.wait(timeout=60) == 0
+        assert follow.process.wait(timeout=120) == 0
         assert follow.err.read() == ""
 
 
@@ -308,7 +308,7 @@ def test_lines_on_a_terminal_are_aligned_and_harmless(tmp_path: Path) -> None:
     environment = {**os.environ, "NO_COLOR": "1", "TZ": "UTC"}
     done = subprocess.run(
         [sys.executable, "-m", "tbq", "follow", str(tmp_path), "--from", "start", "--idle", "0"],
-        stdout=side, stderr=subprocess.PIPE, env=environment, check=False, timeout=60,
+        stdout=side, stderr=subprocess.PIPE, env=environment, check=False, timeout=120,
     )  # fmt: skip
     os.close(side)
     text = os.read(main, 4096).decode()

@@ -43,7 +43,7 @@ def test_dev_stdout_of_a_file(logdir: Path, tmp_path: Path) -> None:
     with open(tmp_path / "out.csv", "wb") as file:
         subprocess.run(
             [sys.executable, "-m", "tbq", "export", logdir, "--tag", "val/acc", "-o", "/dev/stdout"],
-            stdout=file, check=True, timeout=60,
+            stdout=file, check=True, timeout=120,
         )  # fmt: skip
     assert (
         (tmp_path / "out.csv").read_text().startswith("run,tag,step,wall_time,value\nexp1/train,val/acc,0,")

@@ -28,7 +28,7 @@ def shell(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         ["sh", "-c", script, "sh", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert "Traceback" not in done.stderr, done.stderr
@@ -79,7 +79,7 @@ def test_ctrl_c_while_tbq_imports_is_one_line(logdir: Path, module: str) -> None
         "main(['ls', sys.argv[1]])\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, logdir], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code, logdir], capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "tbq: interrupted")
 

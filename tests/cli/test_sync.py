@@ -68,6 +68,6 @@ def test_watching(tmp_path: Path) -> None:
                 file.write(ef.record(ef.scalar("loss", step, 0.5, 100.0 + step)))
             assert "1 run grown; 1 row written" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+        process.wait(timeout=120)
         assert process.returncode == 130
     assert_same(tmp_path / "lake", path.parent)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import eventfile as ef
 import pytest
 
@@ -180,3 +182,27 @@ def test_the_help_lists_rarely_needed_options_last(name: str) -> None:
     assert [option for option in named if f"  {option}" in rare] == named, usual
     assert bool(rare) == bool(named)
     assert "-h, --help" in usual and "Usage: " in usual
+
+
+#: Options whose values differ by nature: a folder, a new directory, a figure's kinds and names, a stream's formats.
+DIFFER = {"--format", "--kind", "--output", "--rename", "--restarts"}
+
+
+def test_an_option_takes_the_same_in_every_command() -> None:
+    values: dict[str, set[str]] = {}
+    for module, _ in COMMANDS.values():
+        command: click.Command = importlib.import_module(f"tbq.cli.{module}").command
+        for each in command.params:
+            if isinstance(each, click.Option) and not each.is_flag:
+                name = max(each.opts, key=len)
+                values.setdefault(name, set()).add(each.make_metavar(click.Context(command)))
+    assert {name for name, found in values.items() if len(found) > 1} == DIFFER
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("0", "a duration longer than 0, such as 10m"), ("soon", "a duration such as 90, 90s, 10m")],
+)
+def test_times_have_one_grammar(tbq: Run, text: str, says: str) -> None:
+    done = tbq("watch", "runs", "--stalled-after", text)
+    assert done.returncode == 2 and f"--stalled-after: got '{text}', want {says}" in done.stderr

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from compatlog import KINDS, files, logged, outcome, plain, state
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from protolog import event, header, number, record, scalar, tensor_value
 from tensorboard.backend.event_processing import event_accumulator as theirs
 from tensorboard.backend.event_processing import event_file_loader as their_loaders
@@ -45,7 +46,7 @@ def reload_both(ours: Any, other: Any) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=120)
+@examples(120)
 @given(st.lists(files(), min_size=1, max_size=3), SIZES, st.booleans(), st.data())
 def test_every_answer_is_the_same_while_a_log_grows(
     tmp_path_factory: pytest.TempPathFactory,
@@ -78,7 +79,7 @@ def test_every_answer_is_the_same_while_a_log_grows(
 
 
 @pytest.mark.long
-@settings(max_examples=40)
+@examples(40)
 @given(files(), SIZES)
 def test_one_file_by_its_path(
     tmp_path_factory: pytest.TempPathFactory, records: list[bytes], sizes: Any
@@ -182,7 +183,7 @@ def test_events_that_are_given_one_by_one(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.long
-@settings(max_examples=60)
+@examples(60)
 @given(files(), st.data())
 def test_loaders_give_the_same_events(
     tmp_path_factory: pytest.TempPathFactory, records: list[bytes], data: st.DataObject
@@ -217,7 +218,7 @@ def _canonical(event: Any) -> Any:
 
 
 @pytest.mark.long
-@settings(max_examples=25)
+@examples(25)
 @given(st.dictionaries(st.sampled_from([".", "a", "b", "a/c", "a/d e"]), files(8), max_size=4), st.data())
 def test_multiplexers(
     tmp_path_factory: pytest.TempPathFactory, logs: dict[str, list[bytes]], data: st.DataObject

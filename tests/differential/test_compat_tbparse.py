@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from profiles import examples
 from protolog import event, header, number, scalar, strings, tensor_value, write
 from tensorboard.compat.proto import summary_pb2, types_pb2
 from tensorboard.plugins.hparams import plugin_data_pb2
@@ -89,7 +90,7 @@ LOGS = st.dictionaries(
 
 
 @pytest.mark.long
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, HealthCheck.function_scoped_fixture)
 @given(LOGS, st.booleans(), st.sets(st.sampled_from(EXTRAS), max_size=4))
 def test_frames_are_the_same(
     tmp_path_factory: pytest.TempPathFactory,

@@ -9,8 +9,9 @@ from typing import Any
 import eventfile as ef
 import pytest
 from boards import everything
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from protolog import event, header, write
 from protolog import number as number_tensor
 from tensorboard.compat.proto import summary_pb2
@@ -141,7 +142,7 @@ def events(draw: Any) -> list[bytes]:
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60)
 @given(st.lists(st.tuples(st.sampled_from(["a", "b/c", "."]), events(), st.integers(0, 30)), max_size=5))
 def test_random_logs_that_grow(writes: list[tuple[str, list[bytes], int]]) -> None:
     """Each write appends a session to the file of its run, the last record perhaps in two halves."""
@@ -200,7 +201,7 @@ def _named_value(form: str, names: tuple[str, str] | None) -> Any:
     return value
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.sampled_from([["simple", "tensor"], ["image"], ["histogram"]]).flatmap(
         lambda forms: st.lists(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import subprocess
 import sys
-import time
 import types
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import broken
+import oracles
 import protolog as pl
 import pytest
 
@@ -29,54 +25,15 @@ if not Path(data_server.server_binary() or "").is_file():
     pytest.skip("there is no Rust server for this system", allow_module_level=True)
 
 
-@contextlib.contextmanager
-def _server(root: Path, scratch: Path) -> Iterator[Any]:
-    """A data provider over TensorBoard's Rust server, every point kept."""
-    import grpc
-    from tensorboard.data import grpc_provider
-    from tensorboard.data.proto import data_provider_pb2_grpc
-
-    port_file = scratch / "port"
-    command = [
-        data_server.server_binary(), "--logdir", str(root), "--port", "0", "--port-file", str(port_file),
-        "--reload", "once", "--samples-per-plugin", "scalars=all,images=all,text=all", "--die-after-stdin",
-    ]  # fmt: skip
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        try:
-            deadline = time.monotonic() + 30
-            while not port_file.is_file() or not port_file.read_text().strip():
-                assert time.monotonic() < deadline and process.poll() is None
-                time.sleep(0.01)
-            channel = grpc.insecure_channel(f"localhost:{port_file.read_text().strip()}")
-            grpc.channel_ready_future(channel).result(30)
-            yield grpc_provider.GrpcDataProvider(
-                "", data_provider_pb2_grpc.TensorBoardDataProviderStub(channel)
-            )
-            channel.close()
-        finally:
-            process.kill()
-
-
 def rust_points(root: Path, scratch: Path) -> dict[tuple[str, str], list[int]]:
-    """The steps of each (run, tag) that the Rust server has once it has read everything."""
-    from tensorboard import context
-
-    ctx = context.RequestContext()
-    with _server(root, scratch) as provider:
-        previous: dict[tuple[str, str], list[int]] | None = None
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            data = provider.read_scalars(ctx, experiment_id="", plugin_name="scalars", downsample=10**6)
-            found = {
-                (run, tag): [point.step for point in points]
-                for run, tags in data.items()
-                for tag, points in tags.items()
-            }
-            if found == previous and (found or time.monotonic() > deadline - 28):
-                return found
-            previous = found
-            time.sleep(0.25)
-    raise AssertionError("the server did not come to rest")
+    """The steps of each (run, tag) that the Rust server has."""
+    with oracles.rust_server(root, scratch) as provider:
+        runs = oracles.scalars_of_server(provider)
+    return {
+        (run, tag): [step for step, *_ in points]
+        for run, tags in runs.items()
+        for tag, points in tags.items()
+    }
 
 
 def python_points(root: Path) -> dict[tuple[str, str], list[int]]:

@@ -70,7 +70,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(logdir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, oracles.Points]:
-    with oracles.rust_server(logdir, tmp_path_factory.mktemp("server")) as provider:
+    with oracles.rust_server(logdir, tmp_path_factory.mktemp("server"), "--checksum") as provider:
         return oracles.scalars_of_server(provider)
 
 

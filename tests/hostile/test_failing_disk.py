@@ -30,7 +30,7 @@ def run(library: Path, path: Path, bad: int, *args: Any) -> subprocess.Completed
     failing = {"LD_PRELOAD": str(library), "FAILING_FILE": str(path), "FAILING_FROM": str(bad)}
     done = subprocess.run(
         [sys.executable, "-m", "tbq", *map(str, args)],
-        capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **failing},
+        capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **failing},
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     return done

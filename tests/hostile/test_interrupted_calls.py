@@ -53,7 +53,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(library: Path, script: str, *args: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, *map(str, args)],
-        capture_output=True, text=True, check=False, timeout=60, env={**os.environ, "LD_PRELOAD": str(library)},
+        capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "LD_PRELOAD": str(library)},
     )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def test_an_object_that_fails_once(
     s3_server.before = fail
     try:
         for _ in range(2):
-            with warnings.catch_warnings(record=True) as told:
+            with warnings.catch_warnings(record=True) as reported:
                 warnings.simplefilter("always")
                 try:
                     done = tbq.lake.sync(bucket.url("runs"), lake)
@@ -84,7 +84,7 @@ def test_an_object_that_fails_once(
                         assert codes == ["unreadable"]
                         continue
                     assert done.unread == 1 and "1 run could not be read" in str(done)
-                    assert any("the lake keeps its rows of run 'b'" in str(each.message) for each in told)
+                    assert any("the lake keeps its rows of run 'b'" in str(each.message) for each in reported)
             assert rows(lake)["b"] == before["b"] and rows(lake)["c"] == before["c"]
     finally:
         s3_server.before = None
@@ -178,7 +178,7 @@ def test_a_disk_that_fails(tmp_path: Path, library: Path, bad: int) -> None:
             command,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
             env={**os.environ, **environment},
         )
@@ -280,14 +280,14 @@ def test_a_listing_that_fails(
 
     with monkeypatch.context() as patched:
         patched.setattr(walk.os, "scandir", failing)
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as reported:
             warnings.simplefilter("always")
             try:
                 tbq.lake.sync(log, lake)
             except SourceError:  # nothing was found at all
                 assert folder == ""
             else:
-                (warning,) = told
+                (warning,) = reported
                 assert str(warning.message).startswith(f"{log / folder}: cannot be listed")
     assert rows(lake) == before
     assert not tbq.lake.sync(log, lake)

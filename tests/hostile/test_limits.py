@@ -25,7 +25,7 @@ import pytest
 from console import piped
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq import limits
@@ -71,9 +71,9 @@ def test_a_bomb_is_read_up_to_the_limit_and_told(tmp_path: Path, small: int) -> 
     log = tbq.open(root)
     with pytest.warns(
         TbqWarning, match="unpacks to more than the limit of .* to raise it: --max-unpacked .*MB"
-    ) as told:
+    ) as reported:
         assert len(log.scalars()) == 10
-    assert len(told) == 1
+    assert len(reported) == 1
     (problem,) = [each for each in log.problems if each.code == "unpacking"]
     assert problem.severity == "error" and "max_unpacked=" in problem.message
     size = next(root.iterdir()).stat().st_size
@@ -285,9 +285,9 @@ def test_hdf5_chunks_that_unpack_to_more_than_their_dataset(tmp_path: Path) -> N
         )[:] = 1
         file["a/own"] = np.ones(3)
     assert (tmp_path / "m.h5").stat().st_size < 4 * MB
-    with pytest.warns(TbqWarning) as told:
+    with pytest.warns(TbqWarning) as reported:
         rows = weights(tmp_path / "m.h5").to_arrow().to_pylist()
-    assert sorted(str(each.message).split("'")[1] for each in told) == ["a/chunk", "a/large"]
+    assert sorted(str(each.message).split("'")[1] for each in reported) == ["a/chunk", "a/large"]
     assert {row["parameter"]: row["mean"] for row in rows} == {"chunk": None, "large": None, "own": 1.0}
     rows = weights(tmp_path / "m.h5", layer="a", max_unpacked="2GB").to_arrow().to_pylist()
     assert {row["parameter"]: row["mean"] for row in rows} == {"chunk": 1.0, "large": 0.0, "own": 1.0}
@@ -322,9 +322,9 @@ def test_many_names_of_the_same_bytes(tmp_path: Path) -> None:
         file.create_dataset("a/w0", (40 << 20,), "f4", chunks=(1 << 20,), compression="gzip")[:] = 0
         for number in range(1, 50):
             file[f"a/w{number}"] = file["a/w0"]
-    with pytest.warns(TbqWarning, match="together unpacks to") as told:
+    with pytest.warns(TbqWarning, match="together unpacks to") as reported:
         rows = weights(tmp_path / "m.h5").to_arrow().to_pylist()
-    assert len(told) == 49 and [row["mean"] for row in rows] == [0.0] + [None] * 49
+    assert len(reported) == 49 and [row["mean"] for row in rows] == [0.0] + [None] * 49
     path = npz_of(tmp_path / "one.npz", (40 << 20,))
     data = path.read_bytes()
     start = data.rindex(b"PK\x01\x02")

@@ -15,7 +15,7 @@ from escapes import raw
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq.export import write

@@ -132,7 +132,7 @@ def test_a_signal_leaves_nothing_and_is_the_exit_status(place: Path, way: str, n
     with begin(place, way) as it:
         assert left(place) != ["old"]  # there is something to remove
         it.send_signal(number)
-        assert it.wait(60) == -number
+        assert it.wait(120) == -number
         assert it.stderr is not None and it.stderr.read() == ""
     assert left(place) == ["old"] and (place / "out" / "old").read_bytes() == b"old"
 
@@ -283,7 +283,7 @@ for i in range(150):
 os.kill(os.getpid(), 9) if sys.argv[1] == "0" else None
 """
     running = [subprocess.Popen([sys.executable, "-c", code, str(n)], cwd=place) for n in range(6)]
-    assert [it.wait(60) for it in running] == [-9, 0, 0, 0, 0, 0]
+    assert [it.wait(120) for it in running] == [-9, 0, 0, 0, 0, 0]
     assert left(place) == sorted(["old", *(f"{n}-{i}" for n in range(6) for i in range(150))])
 
 
@@ -315,7 +315,7 @@ def test_commands_at_any_moment(place: Path, number: int) -> None:
         )
         time.sleep(whole * (0.5 + attempt / 10))
         it.send_signal(number)
-        assert it.wait(60) in (0, -number)
+        assert it.wait(120) in (0, -number)
         if number != signal.SIGKILL:
             assert not [name for name in left(place) if name.endswith(".tmp")]
     if number == signal.SIGKILL:

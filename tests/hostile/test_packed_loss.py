@@ -11,8 +11,9 @@ from pathlib import Path
 import protolog as pl
 import pytest
 import started
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq.errors import DamageError, SourceError, TbqWarning
@@ -81,7 +82,7 @@ def test_rewrite_refuses_and_repair_reports(tmp_path: Path) -> None:
     assert done.returncode == 0 and "is cut off" in done.stdout
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     rows=st.lists(st.integers(1, 9), min_size=2, max_size=5),
     ways=st.lists(st.sampled_from(["written", "replaced"]), min_size=5, max_size=5),

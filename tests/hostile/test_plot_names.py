@@ -64,12 +64,12 @@ def test_latex_is_escaped() -> None:
 def test_names_that_no_font_has_are_said_once(tmp_path: Path) -> None:
     runs = {"\U0001f9ec\U00012000": {"loss": logs.line(range(3))}, "b": {"loss": logs.line(range(3))}}
     log = tbq.open(logs.write(tmp_path / "runs", runs))
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as reported:
         warnings.simplefilter("always")
         figure = log.plot("loss")
         figure.savefig(tmp_path / "a.png")  # type: ignore[union-attr]
-    assert all(issubclass(each.category, TbqWarning) for each in told)
-    assert len(told) <= 1
+    assert all(issubclass(each.category, TbqWarning) for each in reported)
+    assert len(reported) <= 1
 
 
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")

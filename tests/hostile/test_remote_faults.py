@@ -205,7 +205,7 @@ def test_two_processes_share_a_cache(bucket: Bucket, tmp_path: Path) -> None:
     fill(bucket, 40)
     command = [sys.executable, "-c", SCALARS, bucket.url("runs")]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate(timeout=60)[0].strip() for process in processes] == ["800"] * 3
+    assert [process.communicate(timeout=120)[0].strip() for process in processes] == ["800"] * 3
     assert len(copies(tmp_path)) == 40
     bucket.requests.clear()
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "800"
@@ -231,7 +231,7 @@ def test_a_cache_that_is_smaller_than_the_data(
         )
         for _ in range(3)
     ]
-    assert [process.communicate(timeout=60)[0].strip() for process in processes] == ["800"] * 3
+    assert [process.communicate(timeout=120)[0].strip() for process in processes] == ["800"] * 3
     assert len(copies(tmp_path)) <= 10
 
 
@@ -270,7 +270,7 @@ def test_a_process_that_is_killed_while_it_fetches(
 
     s3_server.before = kill
     process.append(subprocess.Popen([sys.executable, "-c", SCALARS, bucket.url("runs")]))
-    assert process[0].wait(60) == -signal.SIGKILL
+    assert process[0].wait(120) == -signal.SIGKILL
     s3_server.before = None
     time.sleep(0.2)  # answers that are under way
     there = len(copies(tmp_path))

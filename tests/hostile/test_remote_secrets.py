@@ -141,8 +141,19 @@ def test_tokens_in_queries(url: str) -> None:
 
 def test_what_is_not_a_secret_stays() -> None:
     for text in ("runs/me@home/x", "http://host:8080/a@b/c", "s3://bucket/runs/what?/x", "a: b @ c", "C:/x@y/z",
-                 "abfss://container@account.dfs.core.windows.net/runs", "see https://host/a/b (or not)"):  # fmt: skip
+                 "abfss://container@account.dfs.core.windows.net/runs", "see https://host/a/b (or not)",
+                 "runs/http/a@b/c", r"C:\http\me@x", "http//host:80/a@b"):  # fmt: skip
         assert without_secrets(text) == text
+
+
+@pytest.mark.parametrize("start", ["http//", "HTTPS//", "http:/", "htp://", "http:///"])
+def test_a_misspelt_url_shows_no_password(start: str) -> None:
+    with pytest.raises(TbqError) as raised:
+        tbq.open(f"{start}me:hunter2-p@ss/w@host/runs")
+    clean(raised.value, raised.value.path)
+    with pytest.raises(TbqError) as raised:
+        tbq.open(f"{start}me:hunter2@host/runs")
+    clean(raised.value, raised.value.path)
 
 
 def test_options_that_are_wrong_are_not_shown() -> None:

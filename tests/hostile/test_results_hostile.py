@@ -282,7 +282,7 @@ def test_hdf5_never_leads_to_another_file_nor_waits_for_a_pipe(tmp_path, way):
         [sys.executable, "-c", program, *map(str, models)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr

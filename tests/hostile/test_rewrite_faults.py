@@ -49,7 +49,7 @@ def _run(root: Path, what: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", _REWRITE, str(root / "runs"), str(root / "new"), what],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
@@ -99,7 +99,7 @@ def test_ctrl_c_ends_the_command_while_the_core_copies(tmp_path: Path) -> None:
                 assert process.poll() is None and time.monotonic() < deadline
                 time.sleep(0.01)
             process.send_signal(signal.SIGINT)
-            assert process.communicate(timeout=30)[1].strip() == "tbq: interrupted"
+            assert process.communicate(timeout=120)[1].strip() == "tbq: interrupted"
         finally:
             process.kill()
     assert process.returncode == 130

@@ -31,7 +31,7 @@ def run(code, *arguments, **options):
         [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         **options,
     )
 
@@ -351,7 +351,7 @@ def test_the_caller_does_not_wait_for_a_slow_disk(tmp_path, monkeypatch, read_ev
     release = threading.Event()
 
     def hang(descriptor, data):
-        release.wait(60)
+        release.wait(120)
         return real(descriptor, data)
 
     writer = tbq.SummaryWriter(tmp_path, flush_secs=0)

@@ -114,7 +114,7 @@ def test_close_waits_for_the_close_of_another_thread(tmp_path, monkeypatch):
 
     def slow(descriptor, data):
         begun.set()
-        go.wait(60)
+        go.wait(120)
         return real(descriptor, data)
 
     writer = tbq.SummaryWriter(tmp_path, flush_secs=3600)
@@ -122,7 +122,7 @@ def test_close_waits_for_the_close_of_another_thread(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "write", slow)
     first = threading.Thread(target=writer.close)
     first.start()
-    begun.wait(60)
+    begun.wait(120)
     seen = []
     second = threading.Thread(target=lambda: (writer.close(), seen.append(whole_steps(tmp_path).get("x"))))
     second.start()
@@ -206,7 +206,7 @@ def test_a_signal_flushes_whoever_opened_the_writer(tmp_path, name, where, doing
     with start(TERMINATED, tmp_path, where, doing) as it:
         assert it.stdout.readline() == "logged\n"
         it.send_signal(getattr(signal, name))
-        assert it.wait(60) == -getattr(signal, name)
+        assert it.wait(120) == -getattr(signal, name)
     for number in range(4):
         assert whole_steps(tmp_path / str(number)) == {"x": [0, 1, 2], "y": [0, 1, 2]}
 
@@ -232,7 +232,7 @@ assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # other libraries see
 {change}
 writers[0].add_scalar("x", 1.0, 1)
 os.kill(os.getpid(), signal.SIGTERM)
-threading.Event().wait(60)
+threading.Event().wait(120)
 """
 
 
@@ -247,7 +247,7 @@ threading.Event().wait(60)
 )
 def test_a_handler_that_comes_later_is_respected(tmp_path, change, code):
     done = subprocess.run(
-        [sys.executable, "-c", HANDLED.format(change=change), str(tmp_path)], timeout=60, check=False
+        [sys.executable, "-c", HANDLED.format(change=change), str(tmp_path)], timeout=120, check=False
     )
     assert done.returncode == code
     if code != 5:
@@ -286,7 +286,7 @@ other.add_scalar("x", 1.0, 3)
 def test_a_signal_for_a_forked_child_is_not_taken_for_one_of_the_parent(tmp_path, child):
     done = subprocess.run(
         [sys.executable, "-Wignore::DeprecationWarning", "-c", CLOSED, str(tmp_path), child],
-        timeout=60,
+        timeout=120,
         check=False,
         capture_output=True,
         text=True,
@@ -309,7 +309,7 @@ assert signal.sigwait([signal.SIGTERM]) == signal.SIGTERM  # none of our threads
 @posix
 def test_a_program_that_waits_for_its_signals_gets_them(tmp_path):
     for _ in range(5):
-        done = subprocess.run([sys.executable, "-c", WAITED, str(tmp_path)], timeout=60, check=False)
+        done = subprocess.run([sys.executable, "-c", WAITED, str(tmp_path)], timeout=120, check=False)
         assert done.returncode == 0
 
 
@@ -337,7 +337,7 @@ with tbq.SummaryWriter(sys.argv[1]) as writer:
 
 def test_a_process_that_may_have_no_more_threads(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, str(tmp_path)], timeout=60, check=False, capture_output=True, text=True
+        [sys.executable, "-c", ALONE, str(tmp_path)], timeout=120, check=False, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert whole_steps(tmp_path) == {str(i): list(range(2000)) for i in range(4)}
@@ -357,7 +357,7 @@ with tbq.SummaryWriter(sys.argv[1]) as writer:
 
 @posix
 def test_threads_that_are_none_do_not_wait_for_signals(tmp_path):
-    done = subprocess.run([sys.executable, "-c", GREEN, str(tmp_path)], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", GREEN, str(tmp_path)], timeout=120, check=False)
     assert done.returncode == 0
     assert whole_steps(tmp_path) == {"x": [1]}
 
@@ -376,7 +376,7 @@ tbq.SummaryWriter(sys.argv[1], run="other").close()
 
 def test_a_writer_opened_while_the_interpreter_ends(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", LATE, str(tmp_path)], timeout=60, check=False, capture_output=True, text=True
+        [sys.executable, "-c", LATE, str(tmp_path)], timeout=120, check=False, capture_output=True, text=True
     )
     assert done.returncode == 0
     assert whole_steps(tmp_path) == {"x": [1]}

@@ -40,7 +40,7 @@ class Disk:
         monkeypatch.setattr(os, "write", self.write)
 
     def write(self, descriptor, data):
-        self.stuck.wait(60)
+        self.stuck.wait(120)
         if self.error is not None:
             raise OSError(self.error, os.strerror(self.error))
         time.sleep(self.seconds)

@@ -24,7 +24,7 @@ def run(code, *arguments):
         [sys.executable, "-Wignore::DeprecationWarning", "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 
@@ -195,7 +195,7 @@ def test_processes_of_multiprocessing_flush_without_close(tmp_path, read_events,
     script = tmp_path / "script.py"
     script.write_text(PROCESSES.format(way=WAYS[way]))
     command = [sys.executable, "-Wignore::DeprecationWarning", str(script), str(tmp_path / "run"), method]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert ("their points will mix" if way == "opened there" else "") in done.stderr
     assert done.stderr == "" or way == "opened there"

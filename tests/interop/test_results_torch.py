@@ -224,10 +224,10 @@ def test_tensors_that_claim_more_than_their_file_stores(tmp_path):
         "a.sparse": torch.sparse_coo_tensor([[0]], [1.0], (1 << 40,), check_invariants=True),
     }
     torch.save(held, tmp_path / "m.pt")
-    with pytest.warns(TbqWarning) as told:
+    with pytest.warns(TbqWarning) as reported:
         rows = weights(tmp_path / "m.pt").to_arrow().to_pylist()
-    assert sorted(str(each.message).split("'")[1] for each in told) == ["a.expanded", "a.sparse"]
-    assert all("unpacks to 4.4 TB, the limit is" in str(each.message) for each in told)
+    assert sorted(str(each.message).split("'")[1] for each in reported) == ["a.expanded", "a.sparse"]
+    assert all("unpacks to 4.4 TB, the limit is" in str(each.message) for each in reported)
     assert {row["parameter"]: row["mean"] for row in rows} == {
         "own": 1.0,
         "tied": 1.0,

@@ -56,3 +56,15 @@ test("groups by several hyperparameters are written as they are read", () => {
   for (const names of [[], ["lr"], ["lr", "batch_size"], ["a,b", "c"]]) assert.deepEqual(parsed(written(names)), names);
   assert.deepEqual(parsed("re:(lr=.*)/.*"), []);
 });
+
+test("an axis of many numbers has round labels if they fit", () => {
+  const axis = { key: "val/loss", low: 0.25, high: 0.72, log: false, values: null, ticks: null };
+  const marks = marksOf(/** @type {any} */ (axis), (text) => text.length, 10, 0.02);
+  assert.deepEqual(
+    marks.map(([text]) => text),
+    ["0.3", "0.4", "0.5", "0.6", "0.7"],
+  );
+  for (const [text, place] of marks) assert.ok(Math.abs(place - (Number(text) - 0.25) / 0.47) < 1e-9);
+  const narrow = marksOf(/** @type {any} */ (axis), (text) => text.length, 2, 0.02);
+  assert.equal(narrow.length, 5);
+});

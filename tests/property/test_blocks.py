@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import eventfile as ef
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import Decoded, decode, decode_bytes, examples
+from profiles import examples
+from tables import Decoded, decode, decode_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq import decode

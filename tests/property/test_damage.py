@@ -10,7 +10,8 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tables import Row, decode_bytes, examples
+from profiles import examples
+from tables import Row, decode_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

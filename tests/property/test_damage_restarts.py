@@ -14,7 +14,8 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tables import comparable, examples
+from profiles import examples
+from tables import comparable
 
 import tbq
 from tbq import _core

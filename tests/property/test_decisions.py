@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from tbq.query import student
 from tbq.query.configurations import Ranking
@@ -25,6 +24,8 @@ samples = st.lists(numbers, min_size=2, max_size=12)
 
 @given(samples, samples, st.sampled_from([1.0, 1e-200, 1e200]))
 def test_welch(a: list[float], b: list[float], scale: float) -> None:
+    from scipy import stats  # here, because it takes seconds that each worker would spend
+
     described = [(float(np.mean(each)), float(np.std(each, ddof=1)), len(each)) for each in (a, b)]
     first, second = ((mean * scale, std * scale, n) for mean, std, n in described)
     if not described[0][1] and not described[1][1]:
@@ -82,6 +83,8 @@ def test_directions_of_noise(slope: float) -> None:
 
 @given(st.floats(0, 50), st.floats(1, 1e6))
 def test_two_sided(t: float, df: float) -> None:
+    from scipy import stats  # here, because it takes seconds that each worker would spend
+
     assert student.two_sided(t, df) == pytest.approx(2 * stats.t.sf(t, df), rel=1e-8, abs=1e-300)
     assert student.two_sided(-t, df) == student.two_sided(t, df)
 

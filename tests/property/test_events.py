@@ -11,7 +11,8 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import decode_bytes, examples
+from profiles import examples
+from tables import decode_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from livelog import OPERATIONS, LiveLog, New, Simple
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq import _core

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from profiles import examples
 
 from tbq.errors import SelectionError, TbqError
 from tbq.query.groups import group_runs
@@ -48,7 +49,7 @@ FOREIGN_PARTS = [
 
 
 @pytest.mark.long
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(
     st.one_of(
         st.tuples(NAMES, st.lists(st.sampled_from(PARTS), min_size=1, max_size=5)),

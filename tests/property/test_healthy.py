@@ -12,7 +12,7 @@ import pytest
 import training
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq
 

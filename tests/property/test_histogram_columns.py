@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq import _core

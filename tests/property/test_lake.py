@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lakes import assert_same
 from livelog import EVENTS, OPERATIONS, Append, LiveLog, New, Replace, Simple
-from tables import examples
+from profiles import examples
 
 import tbq.lake
 from tbq.errors import SourceError

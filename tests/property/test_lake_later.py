@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lakes import assert_same
 from livelog import META, Append, Event, LiveLog, New, tensor_of
+from profiles import examples
 from protos import hparams_value, session_end, session_start
-from tables import examples
 
 import tbq
 import tbq.lake

@@ -17,7 +17,7 @@ import pytest
 from deltalake import DeltaTable
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq.lake
 

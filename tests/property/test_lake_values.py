@@ -8,9 +8,10 @@ from typing import Any
 
 import eventfile as ef
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lakes import exact_rows
+from profiles import examples
 from protos import session_start
 
 import tbq
@@ -78,7 +79,7 @@ def values_of(log: tbq.LogDir, kind: str) -> list[Any]:
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.lists(events(), min_size=1, max_size=5), min_size=1, max_size=4))
 def test_values_at_one_step_and_time(
     tmp_path_factory: pytest.TempPathFactory, parts: list[list[bytes]]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from livelog import OPERATIONS, LiveLog
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq.errors import TbqError

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from livelog import OPERATIONS, LiveLog, New
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq.live.view import View

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from tbq.query.moments import BANDS, Moments, merged
 from tbq.query.reduce import reduce
@@ -28,7 +29,7 @@ def table(runs: list[list[tuple[int, float]]]) -> pa.Table:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(RUNS, st.integers(1, 4))
 def test_merged_is_whole(runs: list[list[tuple[int, float]]], size: int) -> None:
     parts = [Moments.of(table(runs[i : i + size])) for i in range(0, len(runs), size)]

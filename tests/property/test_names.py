@@ -19,8 +19,9 @@ import oddnames
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq import _core
@@ -39,7 +40,7 @@ def test_names_are_shown_by_the_rule_and_never_alike(names: list[bytes]) -> None
     assert all(_core.raw_name(text) == name for name, text in shown.items())
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.lists(st.binary(max_size=40) | st.text(max_size=20).map(lambda text: text.encode()[1:]), max_size=40)
 )
@@ -127,9 +128,7 @@ def long(table: tbq.Table | object) -> Rows:
 
 
 @pytest.mark.long
-@settings(
-    max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
-)
+@examples(25)
 @given(log=logs())
 def test_every_path_tells_the_same(folder: Path, log: dict[bytes, dict[bytes, dict[int, float]]]) -> None:
     rows = write(folder / "logs", log)

@@ -8,8 +8,9 @@ from pathlib import Path
 import logs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq.live.view import View
@@ -83,7 +84,7 @@ def test_a_log_grid_is_in_order(places: list[float], width: int) -> None:
     assert (np.diff(at) >= 0).all() and at.min() >= 0 and at.max() < width
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.lists(
         st.tuples(st.integers(0, 40), st.floats(width=32)), min_size=1, max_size=40, unique_by=lambda p: p[0]

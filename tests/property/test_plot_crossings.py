@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from tbq.errors import SelectionError, TbqWarning
 from tbq.plot.options import PlotOptions
@@ -117,7 +118,7 @@ def summed(
     return x, mean, mean - reach, mean + reach
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     logs(),
     st.fixed_dictionaries(

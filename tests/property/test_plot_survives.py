@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from tbq.errors import TbqError, TbqWarning
 from tbq.plot.cells import width
@@ -91,7 +92,7 @@ OPTIONS: Any = st.fixed_dictionaries(
 
 
 @pytest.mark.long
-@settings(max_examples=200)
+@examples(200)
 @given(tables(), OPTIONS, st.sampled_from([20, 33, 80, 300]), st.booleans())
 def test_any_table_in_a_terminal(table: Table, options: Any, room: int, colour: bool) -> None:
     with warnings.catch_warnings():
@@ -105,7 +106,7 @@ def test_any_table_in_a_terminal(table: Table, options: Any, room: int, colour: 
 
 
 @pytest.mark.long
-@settings(max_examples=25)
+@examples(25)
 @given(tables(), OPTIONS, st.sampled_from(["png", "svg", "pdf", "pgf", "html"]))
 def test_any_table_as_a_file(table: Table, options: Any, ending: str) -> None:
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():

@@ -11,9 +11,9 @@ from pathlib import Path
 import eventfile as ef
 import pytest
 import reference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq import _core
@@ -49,7 +49,7 @@ def write(root: Path, made: dict[str, list[tuple[float | None, Points]]]) -> dic
     return began
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(made=runs(), tag=st.sampled_from([None, *TAGS]), steps=st.sampled_from([None, "2:", "1"]))
 def test_it_does_not_move_with_the_selection(
     folder: Path, made: dict[str, list[tuple[float | None, Points]]], tag: str | None, steps: str | None

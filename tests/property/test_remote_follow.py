@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lakes import exact_rows
 from livelog import OPERATIONS, LiveLog, New
-from tables import examples
+from profiles import examples
 from webserver import Asked, Web, scripted
 
 import tbq

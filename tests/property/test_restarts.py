@@ -10,7 +10,8 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import comparable, decode, examples
+from profiles import examples
+from tables import comparable, decode
 
 if TYPE_CHECKING:
     from pathlib import Path

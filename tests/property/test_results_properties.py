@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import safetensors.numpy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -24,7 +24,6 @@ ARRAYS = st.sampled_from(TYPES).flatmap(lambda name: hnp.arrays(name, SHAPES))
 MODELS = st.dictionaries(st.text('ab./,"\n é', min_size=1, max_size=6), ARRAYS, min_size=1, max_size=4)
 
 
-@settings(deadline=None)
 @given(hnp.arrays("float64", st.integers(0, 300)), st.integers(1, 50))
 def test_statistics_do_not_depend_on_blocks(values, size):
     found = statistics(values[n : n + size] for n in range(0, len(values), size)).row()
@@ -43,7 +42,6 @@ def test_statistics_do_not_depend_on_blocks(values, size):
         assert found["mean"] is None
 
 
-@settings(deadline=None)
 @given(ARRAYS, st.sampled_from(",\t"))
 def test_csv_lines_read_back_bit_for_bit(array, separator):
     with parameters({"layer.w": array}) as found:
@@ -61,7 +59,6 @@ def test_csv_lines_read_back_bit_for_bit(array, separator):
 EDGES = [0.0, -0.0, 1.0, 0.1, 1e-4, 9.999999e-05, 8191.9995, 8192.0, 1e-45, 1.1754944e-38, 3.4028235e38]
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(width=32) | st.sampled_from(EDGES) | st.floats(-2, 2, width=32), min_size=1))
 def test_float32_cells_are_the_shortest_python_has(numbers):
     values = np.array(numbers, np.float32)
@@ -88,7 +85,6 @@ def test_float32_cells_at_every_exponent():
 
 
 @pytest.mark.long
-@settings(deadline=None)
 @given(MODELS)
 def test_parquet_of_elements_is_what_the_rows_are(model):
     numbers = {
@@ -106,7 +102,6 @@ def test_parquet_of_elements_is_what_the_rows_are(model):
     np.testing.assert_array_equal(got["value"].to_numpy(), want["value"].to_numpy())
 
 
-@settings(deadline=None)
 @given(MODELS)
 def test_safetensors_are_read_as_the_library_reads_them(model):
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +120,6 @@ def test_safetensors_are_read_as_the_library_reads_them(model):
                 np.testing.assert_array_equal(got, array.ravel())
 
 
-@settings(deadline=None)
 @given(MODELS)
 def test_a_model_does_not_differ_from_itself(model):
     assert set(weights_diff(model, model).to_arrow()["status"].to_pylist()) == {"same"}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import protolog as pl
 import pyarrow as pa
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
+from profiles import examples
 from tensorboard.compat.proto import event_pb2, summary_pb2
 
 import tbq
@@ -20,12 +21,7 @@ from tbq.errors import SelectionError, SourceError
 if TYPE_CHECKING:
     from pathlib import Path
 
-examples = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+writes = examples(60, HealthCheck.function_scoped_fixture)
 _fresh = itertools.count()
 
 
@@ -116,7 +112,7 @@ def apply(
 
 
 @given(records=logs(), damage=damages)
-@examples
+@writes
 def test_repair_saves_every_undamaged_record(folder: Path, records: list[bytes], damage: Any) -> None:
     root = folder / str(next(_fresh))
     data, hit = apply(b"".join(records), records, damage)
@@ -159,7 +155,7 @@ def test_repair_saves_every_undamaged_record(folder: Path, records: list[bytes],
     offset=st.sampled_from([0, -2, 1000]),
     rename=st.sampled_from([None, {"re:(.*)": r"new/\1"}]),
 )
-@examples
+@writes
 def test_edits_change_what_they_say_and_nothing_else(
     folder: Path, records: list[bytes], drop: Any, steps: Any, every: int, most: Any, offset: int, rename: Any
 ) -> None:
@@ -250,7 +246,7 @@ def times_of(root: Path) -> list[tuple[float, float]]:
         ]
     ),
 )  # fmt: skip
-@examples
+@writes
 def test_what_is_dropped_does_not_move_sessions(
     folder: Path, sessions: list[tuple[bool, float, list[str]]], edit: dict[str, Any]
 ) -> None:
@@ -286,7 +282,7 @@ def test_what_is_dropped_does_not_move_sessions(
 
 
 @given(data=st.one_of(st.binary(max_size=300), st.binary(max_size=60).map(lambda some: pl.header() + some)))
-@examples
+@writes
 def test_the_doctor_never_fails_on_a_file(folder: Path, data: bytes) -> None:
     root = folder / str(next(_fresh))
     source = pl.write(root / "runs", data)

@@ -12,8 +12,8 @@ from eventfile import event_file, image, record, scalar, session_log, version
 from hypothesis import example, given
 from hypothesis import strategies as st
 from lakes import assert_same, exact_rows
+from profiles import examples
 from protos import add_hparams
-from tables import examples
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
 

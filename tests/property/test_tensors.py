@@ -9,9 +9,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from profiles import examples
 from protos import tensor, value, write
 from tensorboard.util.tensor_util import make_ndarray
 
@@ -96,7 +97,7 @@ def random_array(data: st.DataObject, dtype: Any, shape: tuple[int, ...]) -> np.
     return np.frombuffer(raw, kind).reshape(shape)
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(data=st.data())
 @pytest.mark.parametrize("name", DTYPES)
 def test_lists_and_content(name: str, data: st.DataObject) -> None:
@@ -108,7 +109,7 @@ def test_lists_and_content(name: str, data: st.DataObject) -> None:
     assert same(by_content, array)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     data=st.data(),
     name=st.sampled_from(["float32", "float64", "int32", "int64", "bool", "complex64", "uint8"]),
@@ -120,7 +121,7 @@ def test_as_tensorboard_decodes_it(name: str, data: st.DataObject) -> None:
     assert same(read(proto), make_ndarray(proto))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data(), name=st.sampled_from(sorted(set(DTYPES) - {"float8_e5m2", "complex64", "complex128"})))
 def test_a_short_list_repeats_its_last_element(name: str, data: st.DataObject) -> None:
     number, dtype, field = DTYPES[name]
@@ -134,7 +135,7 @@ def test_a_short_list_repeats_its_last_element(name: str, data: st.DataObject) -
     assert same(flat, expected)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(texts=st.lists(st.binary(max_size=20), max_size=6))
 def test_strings(texts: list[bytes]) -> None:
     got = read(tensor(7, (len(texts),), string_val=texts))
@@ -142,7 +143,7 @@ def test_strings(texts: list[bytes]) -> None:
     assert got.tolist() == texts
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=hnp.arrays(np.float32, hnp.array_shapes(max_dims=2), elements=st.floats(width=16)))
 def test_float32_bits_in_half_val_as_torch_writes_them(data: Any) -> None:
     bits = data.astype(np.float32).view(np.int32).ravel().tolist()
@@ -152,7 +153,7 @@ def test_float32_bits_in_half_val_as_torch_writes_them(data: Any) -> None:
     assert same(read(tensor(14, data.shape, half_val=bits)), cut)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(garbage=st.binary(max_size=200))
 def test_garbage_in_place_of_a_tensor_is_a_row_with_its_bytes(garbage: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -7,8 +7,9 @@ import math
 from pathlib import Path
 
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from tbq.export.csv import write as write_csv
 from tbq.export.json import write as write_json
@@ -94,7 +95,7 @@ def test_json_comes_back(rows: list[tuple[object, ...]], cut: int, json_nan: str
             assert same(got["float"], value)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(1, 20_000), st.integers(1, 7))
 def test_blocks_and_chunks_do_not_show(count: int, chunks: int) -> None:
     whole = pa.table(

@@ -13,8 +13,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq.write import file
@@ -43,7 +44,7 @@ class Disk:
 
 
 @pytest.mark.long
-@settings(max_examples=150)
+@examples(150)
 @given(WRITES, BATCHES, st.sampled_from([300, 3_000, 1 << 20]), st.sampled_from([50, 1 << 18]), st.booleans())
 def test_every_event_is_in_a_file_once_or_counted(
     plan: list[int | None], batches: list[int], memory: int, piece: int, purge: bool

@@ -9,8 +9,9 @@ import warnings
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq import _core
@@ -92,7 +93,7 @@ class Interference:
                 stream.write(bytes(how))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(ACTIONS, max_size=15))
 def test_everything_logged_after_it_can_be_read(actions: list[tuple[str, int]]) -> None:
     root = Path(tempfile.mkdtemp())

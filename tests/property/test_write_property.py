@@ -6,9 +6,10 @@ import tempfile
 import warnings
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from profiles import examples
 
 import tbq
 from tbq import _core
@@ -19,7 +20,7 @@ STEPS = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.one_of(st.floats(width=32), st.integers(-(2**24), 2**24), st.booleans())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.tuples(STEPS, st.floats(0, 2**33), st.dictionaries(TAGS, NUMBERS, max_size=40)), max_size=20)
 )
@@ -43,7 +44,7 @@ def test_scalars_read_back(read_events, logged):
         np.testing.assert_array_equal(list(got.values()), np.array(list(metrics.values()), dtype=np.float32))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     hnp.arrays(
         st.sampled_from([np.float32, np.float64]),
@@ -59,7 +60,7 @@ def test_default_bins_count_as_numpy_does(values):
     assert (low, high) == (values.min(), values.max())
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.binary(max_size=50), max_size=10), st.data())
 def test_any_cut_of_a_file_leaves_its_whole_records(payloads, data):
     records = [_core.frame(payload) for payload in payloads]
@@ -69,7 +70,7 @@ def test_any_cut_of_a_file_leaves_its_whole_records(payloads, data):
     assert _core.whole_records(whole, cut) == max(end for end in ends if end <= cut)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.dictionaries(
         TAGS,

@@ -10,7 +10,8 @@ import eventfile as ef
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import decode, examples
+from profiles import examples
+from tables import decode
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,9 @@ from typing import Any
 
 import eventfile as ef
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from served import Asked, strict, unframed
 
 import tbq
@@ -137,7 +138,7 @@ _TEXT = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(path=st.sampled_from(sorted(ROUTES)), data=st.data())
 def test_any_parameters_have_an_answer(odd: Asked, path: str, data: st.DataObject) -> None:
     known = ROUTES[path].params

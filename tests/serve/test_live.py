@@ -106,17 +106,17 @@ def test_listeners_are_told_which_runs_changed(tmp_path: Path) -> None:
     write(tmp_path / "a", [1.0])
     write(tmp_path / "b", [1.0])
     asked = Asked(tmp_path)
-    told: list[Change] = []
-    end = asked.log.listen(told.append)
+    reported: list[Change] = []
+    end = asked.log.listen(reported.append)
     write(tmp_path / "b", [2.0], tag="other")
     looked(asked)
-    assert {run for change in told for run in change.runs or ()} == {asked.id("b")}
-    assert told[-1].version == asked.log.version
+    assert {run for change in reported for run in change.runs or ()} == {asked.id("b")}
+    assert reported[-1].version == asked.log.version
     end()
     write(tmp_path / "a", [2.0], tag="other")
-    count = len(told)
+    count = len(reported)
     looked(asked)
-    assert len(told) == count
+    assert len(reported) == count
 
 
 def test_a_run_that_stalls_is_told_of(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ def test_a_run_that_stalls_is_told_of(tmp_path: Path) -> None:
     writer.flush()
     now = [time.time()]
     asked = Asked(tmp_path, clock=lambda: now[0], stalled_after=60)
-    told: list[Change] = []
-    asked.log.listen(told.append)
+    reported: list[Change] = []
+    asked.log.listen(reported.append)
     looked(asked)
     assert asked.json("runs")["runs"][0]["state"] == "running"
     now[0] += 100
     looked(asked)
     assert asked.json("runs")["runs"][0]["state"] == "stalled"
-    assert [change.runs for change in told][-1] == [0]
+    assert [change.runs for change in reported][-1] == [0]
     writer.close()
     looked(asked)
     assert asked.json("runs")["runs"][0]["state"] == "finished"

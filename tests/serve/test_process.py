@@ -31,7 +31,7 @@ def test_it_ends_at_once_and_says_nothing(serve: Serve, demo: Path) -> None:
         page.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b"200 OK" in page.recv(4096)
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(timeout=20) == 0
+        assert server.process.wait(timeout=120) == 0
     server.stop()
     assert server.words == []
 
@@ -40,7 +40,7 @@ def test_it_ends_at_once_and_says_nothing(serve: Serve, demo: Path) -> None:
 def test_sigterm_ends_it_too(serve: Serve, demo: Path) -> None:
     server = serve(demo, "--port", 0)
     server.process.terminate()
-    assert server.process.wait(timeout=20) == 0
+    assert server.process.wait(timeout=120) == 0
     server.stop()
     assert server.words == []
 
@@ -98,15 +98,15 @@ def test_twenty_pages_and_some_that_break_off(serve: Serve, demo: Path) -> None:
 
     def page(number: int) -> None:
         try:
-            with socket.create_connection((host, int(port)), timeout=60) as events:
+            with socket.create_connection((host, int(port)), timeout=120) as events:
                 events.sendall(b"GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 events.recv(100)
                 for _ in range(5):
                     server.get("api/runs")
                     server.get(f"api/curves?tag=val/loss&width={100 + number}&smooth=0.{number % 10}")
-                with socket.create_connection((host, int(port)), timeout=60) as gone:
+                with socket.create_connection((host, int(port)), timeout=120) as gone:
                     gone.sendall(b"GET /api/curves?tag=train/loss HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                with socket.create_connection((host, int(port)), timeout=60) as gone:
+                with socket.create_connection((host, int(port)), timeout=120) as gone:
                     gone.sendall(b"POST /api/sql HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{")
         except BaseException as error:
             wrong.append(error)
@@ -132,7 +132,7 @@ def test_a_missing_extra_is_named(demo: Path, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == 1
     assert "tbq serve needs uvicorn" in done.stderr and "[serve]'" in done.stderr.partition("pip install ")[2]

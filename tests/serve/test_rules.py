@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from served import Asked
 
 import tbq
@@ -62,7 +63,7 @@ def random_order() -> dict[str, list[str]]:
     tables: dict[str, list[str]] = {}
     part = st.sampled_from([*"aBéÉ-+._=/019eEßΣ😀\uffff ", "10"])
 
-    @settings(max_examples=60, deadline=None, derandomize=True)
+    @examples(60)
     @given(st.lists(st.lists(part, max_size=7).map("".join), min_size=2, max_size=12, unique=True))
     def collect(names: list[str]) -> None:
         tables[str(len(tables))] = sorted(names, key=natural)

@@ -130,7 +130,7 @@ def test_a_query_that_nobody_waits_for_does_not_begin(asked: Asked) -> None:
 def test_a_process_that_ended_before_it_was_asked(demo: Path) -> None:
     child = worker_pool.Worker()
     child.process.kill()
-    assert child._ready.wait(60)
+    assert child._ready.wait(120)
     with pytest.raises(TbqError, match="ended the process"):
         child.ask(Job(0.1), {"call": "sql"})
     child.end()
@@ -164,7 +164,7 @@ def test_what_a_process_unpacked_goes_with_it(tmp_path: Path, monkeypatch: pytes
 def test_a_process_that_was_stopped_and_takes_no_message(quick: Asked) -> None:
     """A request larger than a pipe, as for a log of some hundred runs, does not block forever."""
     child = worker_pool.Worker()
-    assert child._ready.wait(60)
+    assert child._ready.wait(120)
     os.kill(child.process.pid, signal.SIGSTOP)
     caught: list[BaseException] = []
 

@@ -137,10 +137,10 @@ def test_progress_ends_with_everything(tmp_path: Path, runs: int) -> None:
         lambda progress: tbq.doctor(root, progress=progress),
         lambda progress: tbq.rewrite(root, tmp_path / "new", progress=progress, dry_run=True),
     ):
-        told: list[tuple[int, ...]] = []
-        call(lambda *numbers: told.append(numbers))  # noqa: B023
-        assert told[-1] == (size, size, runs, runs)
-        assert all(done <= total for done, total, _, _ in told)
+        reported: list[tuple[int, ...]] = []
+        call(lambda *numbers: reported.append(numbers))  # noqa: B023
+        assert reported[-1] == (size, size, runs, runs)
+        assert all(done <= total for done, total, _, _ in reported)
 
 
 def test_progress_true_works_on_logs_of_every_size(
@@ -167,8 +167,8 @@ def test_a_large_log_is_told_of_while_it_is_read(tmp_path: Path) -> None:
 
     record = ef.record(ef.scalar("loss", 1, 0.5))
     (tmp_path / "events.out.tfevents.1").write_bytes(ef.record(ef.version()) + record * 400_000)
-    told: list[tuple[int, ...]] = []
+    reported: list[tuple[int, ...]] = []
     log = tbq.open(tmp_path)
-    assert len(log.scalars(progress=lambda *numbers: told.append(numbers))) == 400_000
+    assert len(log.scalars(progress=lambda *numbers: reported.append(numbers))) == 400_000
     assert len(log.scalars(progress=True)) == 400_000
-    assert told[-1][0] == told[-1][1] == Path(log.files[0]).stat().st_size
+    assert reported[-1][0] == reported[-1][1] == Path(log.files[0]).stat().st_size

@@ -175,9 +175,7 @@ def test_a_log_that_comes_grows_and_goes(tmp_path: Path) -> None:
         wait_for(lambda: points() == 3)
         for last in range(4, 9):
             write(logdir / "a", range(last - 1, last))
-            began = time.monotonic()
             wait_for(lambda last=last: points() == last)
-            assert time.monotonic() - began < 30
         write(logdir / "b", range(2))
         wait_for(lambda: board.get("runs") == ["a", "b"])
         shutil.rmtree(logdir / "a")
@@ -251,7 +249,7 @@ def test_it_ends_while_it_reads_and_answers(tmp_path: Path) -> None:
                 pool.submit(board.raw, "data/plugin/scalars/scalars", run=f"run{run}", tag="tag1")
             time.sleep(wait)
             board.process.terminate()
-            assert board.process.wait(60) == 0, board.stderr()
+            assert board.process.wait(120) == 0, board.stderr()
 
 
 def test_the_program_for_notebooks(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from typing import Any
 
 import eventfile as ef
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from protolog import header, image, record, scalar, session_start, write
 
 from tbq.compat.directory_watcher import DirectoryDeletedError
@@ -75,7 +76,7 @@ def test_only_what_is_damaged_is_lost(
     assert [event.step for event in LegacyEventFileLoader(str(path)).Load()][1:] == steps(accumulator)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.lists(st.tuples(st.integers(0, 1400), st.sampled_from(["flip", "cut", "zeros", "junk"])), max_size=3),
     st.lists(st.integers(0, 1500), max_size=4),

@@ -155,11 +155,11 @@ def test_a_lake_tells_of_a_copy_while_it_is_there(folder, copied, tmp_path):
     path = folder / copied(folder)
     for there in (True, False):
         tbq.lake.sync(folder.parent, lake)
-        told = tbq.open(lake).table("problems").to_dicts()
-        assert [(each["code"], each["path"]) for each in told] == [("copy", str(path))] * there
+        reported = tbq.open(lake).table("problems").to_dicts()
+        assert [(each["code"], each["path"]) for each in reported] == [("copy", str(path))] * there
         if there:
-            assert told == [
-                {name: getattr(each, name) for name in told[0]} for each in opened(folder.parent).problems
+            assert reported == [
+                {name: getattr(each, name) for name in reported[0]} for each in opened(folder.parent).problems
             ]
             path.unlink()
 

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import sweep
-from scipy import stats
 
 import tbq
 from tbq.errors import SelectionError, TbqWarning, UsageError
@@ -51,6 +50,8 @@ def of_runs(log: tbq.LogDir) -> dict[tuple[float, float], list[float]]:
 
 
 def test_one_row_per_configuration(log: tbq.LogDir) -> None:
+    from scipy import stats  # here, because it takes seconds that each worker would spend
+
     with pytest.warns(TbqWarning, match=LEFT_OUT + r": 2 of 5 in lr=1, batch_size=16"):
         table = log.summary(by=["hparam.lr", "hparam.batch_size"], best={"val/loss": "min"})
     assert table.columns == [
@@ -110,9 +111,9 @@ def test_configurations_are_sorted_and_limited(log: tbq.LogDir) -> None:
 
 def test_what_configurations_cannot_be(log: tbq.LogDir) -> None:
     by = "hparam.lr"
-    with pytest.raises(UsageError, match="want one metric that ranks the configurations, got 0") as told:
+    with pytest.raises(UsageError, match="want one metric that ranks the configurations, got 0") as reported:
         log.summary(by=by)
-    assert "--best val/loss:min" in str(told.value.hint)
+    assert "--best val/loss:min" in str(reported.value.hint)
     with pytest.raises(UsageError, match="got 2"):
         log.summary(by=by, best={"val/loss": "min", "train/loss": "min"})
     for wrong in ({"tag": "val/loss"}, {"stats": "min"}, {"media": True}):
@@ -125,9 +126,9 @@ def test_what_configurations_cannot_be(log: tbq.LogDir) -> None:
 
 def test_top_needs_an_order(log: tbq.LogDir) -> None:
     for ask in (lambda: log.summary(top=3), lambda: log.reduce(by="hparam.lr", top=3)):
-        with pytest.raises(UsageError, match="top: nothing says which") as told:
+        with pytest.raises(UsageError, match="top: nothing says which") as reported:
             ask()
-        assert "--best val/loss:min" in str(told.value.hint)
+        assert "--best val/loss:min" in str(reported.value.hint)
     assert len(log.summary(sort="run", top=3)) == 3
 
 
@@ -219,7 +220,7 @@ def test_the_rate_with_an_optimum_inside_comes_first(log: tbq.LogDir) -> None:
     for name in ("host", "seed", "amp"):
         assert rows[name]["importance"] < 0.05, rows[name]
     assert rows["epochs"]["importance"] is None
-    assert rows["epochs"]["note"] == "the same in every run"
+    assert rows["epochs"]["note"] == "constant"
     with pytest.raises(SelectionError, match="closest: val/loss"):
         log.importance("val/los")
     with pytest.raises(UsageError, match="best: got 'least'"):
@@ -235,6 +236,8 @@ def hparams(**columns: list[Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_directions() -> None:
+    from scipy import stats  # here, because it takes seconds that each worker would spend
+
     x = [float(i // 4) for i in range(24)]
     given = hparams(
         up=x, word=[f"w{each:g}" for each in x], bend=[abs(each - 2.5) + each % 2 / 9 for each in x]
@@ -262,13 +265,13 @@ def test_importance_without_enough_to_say() -> None:
     assert (found["few"].importance, found["few"].n, found["few"].note) == (
         None,
         3,
-        "5 runs without it; too few runs",
+        "too few runs; 5 runs lack it",
     )
-    assert (found["some"].n, found["some"].values, found["some"].note) == (4, 2, "4 runs without it")
-    assert (found["own"].importance, found["own"].note) == (0.0, "another value in every run")
+    assert (found["some"].n, found["some"].values, found["some"].note) == (4, 2, "4 runs lack it")
+    assert (found["own"].importance, found["own"].note) == (0.0, "different in every run")
     assert (found["line"].best, found["line"].note, found["line"].direction) == ("0 to 2", "in 3 ranges", 1.0)
     same = importances(dict.fromkeys(values, 2.0), "min", given)
-    assert {each.note for each in same if each.name == "line"} == {"the metric is the same in every run"}
+    assert {each.note for each in same if each.name == "line"} == {"the metric is constant"}
 
 
 def test_values_are_told_apart_as_groups_are() -> None:

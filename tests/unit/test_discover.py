@@ -7,8 +7,9 @@ from pathlib import Path
 
 import eventfile as ef
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq.errors import SourceError, TbqError, UsageError
@@ -86,7 +87,7 @@ def test_paths_that_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @links
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=14))
 def test_every_directory_once(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[int, int]]) -> None:
     root = tmp_path_factory.mktemp("graph")
@@ -154,9 +155,9 @@ def test_pathlib_collapses_slashes() -> None:
 
 @pytest.mark.parametrize("path", ["C:\\logs", "C:/no/such/logs", "d:\\"])
 def test_drives_are_paths(path: str) -> None:
-    with pytest.raises(SourceError, match="no such file or directory") as told:
+    with pytest.raises(SourceError, match="no such file or directory") as reported:
         tbq.open(path)
-    assert told.value.path == path
+    assert reported.value.path == path
 
 
 def test_names_before_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

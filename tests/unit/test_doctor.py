@@ -16,8 +16,9 @@ import broken
 import protolog as pl
 import pytest
 import torch_sweep
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq import roles
@@ -353,7 +354,7 @@ def test_names_say_what_a_tag_is_for() -> None:
         assert not roles.is_metric(name), name
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     steps=st.integers(40, 60),
     epoch=st.sampled_from([5, 7, 20]),

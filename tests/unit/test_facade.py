@@ -100,8 +100,8 @@ def test_everything_after_the_first_argument_is_keyword_only() -> None:
 
 
 def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_path: Path) -> None:
-    told: list[Any] = []
-    options: Any = {"progress": lambda *numbers: told.append(numbers), "on_error": "ignore", "threads": 1}
+    reported: list[Any] = []
+    options: Any = {"progress": lambda *numbers: reported.append(numbers), "on_error": "ignore", "threads": 1}
     calls = {
         "scalars": (), "series": ("lr", "diverged"), "tags": (), "table": ("runs",), "tables": (), "tensors": (),
         "tensor": ("embedding",), "histograms": (), "histogram": ("weights/layer1",), "images": (),
@@ -118,7 +118,7 @@ def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TbqWarning)
         for name, arguments in calls.items():
-            told.clear()
+            reported.clear()
             if name == "series":
                 made: Any = log.series("lr", run="diverged", **options)
             elif name == "reduce":
@@ -134,7 +134,7 @@ def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_
                 "dataset": lambda x: x.to_table(),
                 "lazy": lambda x: x.collect(),
             }.get(name, lambda x: x)(made)
-            assert told, f"{name} does not report its progress"
+            assert reported, f"{name} does not report its progress"
 
 
 # ---- selections ----
@@ -325,9 +325,9 @@ def test_a_histogram_is_printed_short(log: tbq.LogDir) -> None:
 
 def test_columns_to_keep_and_bytes_to_leave_out(log: tbq.LogDir, tmp_path: Path) -> None:
     images = log.images()
-    with pytest.raises(OutputError, match="CSV cannot hold the bytes of column") as told:
+    with pytest.raises(OutputError, match="CSV cannot hold the bytes of column") as reported:
         images.write(tmp_path / "a.csv")
-    assert "--drop-bytes (drop_bytes=True)" in str(told.value)
+    assert "--drop-bytes (drop_bytes=True)" in str(reported.value)
     assert images.write(tmp_path / "a.csv", drop_bytes=True) == [str(tmp_path / "a.csv")]
     assert "data" not in (tmp_path / "a.csv").read_text().splitlines()[0]
     images.write(tmp_path / "b.csv", columns="step,width")
@@ -404,9 +404,9 @@ def test_warnings_point_at_the_line_of_the_caller(log: tbq.LogDir) -> None:
         lambda: log.sql("select * from scalars where tag = 'nowhere'"),
         lambda: log.reduce(by="lr=0.1/*", tag="lr"),
     ):
-        with pytest.warns(TbqWarning) as told:
+        with pytest.warns(TbqWarning) as reported:
             call()
-        assert {Path(warning.filename).name for warning in told} == {"test_facade.py"}
+        assert {Path(warning.filename).name for warning in reported} == {"test_facade.py"}
 
 
 # ---- rows and columns of a table ----
@@ -457,7 +457,7 @@ def late():
     writer.add_scalar("atexit", 1, 1)
     writer.add_scalars("lines", {"a": 1}, 1)
     going.set()
-    until.wait(60)
+    until.wait(120)
 atexit.register(late)  # before tbq is imported: it runs after tbq's own function
 import tbq
 tbq.patch()

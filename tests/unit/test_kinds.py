@@ -132,13 +132,13 @@ def test_tensors_under_a_tag_of_scalars_are_tensors_wherever_its_plugin_is_told(
         protolog.event(step, protolog.T0 + step, protolog.tensor_value("loss", tensor))
         for step, tensor in enumerate([protolog.number(0.5), pair, protolog.number(0.25), pair])
     ]
-    told = protolog.event(
+    reported = protolog.event(
         9, protolog.T0 + 9, protolog.tensor_value("loss", protolog.number(0.125), "scalars")
     )
     protolog.write(tmp_path, protolog.header(), *rows)
     alone = tbq.open(tmp_path)
     assert alone.tensors().to_arrow()["step"].to_pylist() == [0, 1, 2, 3]
-    protolog.write(tmp_path, protolog.header(protolog.T0 + 9), told, file=protolog.name(protolog.T0 + 9))
+    protolog.write(tmp_path, protolog.header(protolog.T0 + 9), reported, file=protolog.name(protolog.T0 + 9))
     log = tbq.open(tmp_path)
     with pytest.warns(tbq.TbqWarning, match="2 values logged as scalars are not single numbers"):
         assert log.scalars().to_arrow()["step"].to_pylist() == [0, 2, 9]

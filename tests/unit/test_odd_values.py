@@ -146,7 +146,7 @@ def test_the_share_of_a_restart_does_not_depend_on_other_runs(tmp_path):
     session("a", "2", ef.WALL + 1000, range(12))
     session("b", "1", ef.WALL, range(50))
 
-    def told(run, steps):
+    def reported(run, steps):
         log = tbq.open(tmp_path)
         with pytest.warns(TbqWarning, match="restart"):
             log.scalars(run=run, steps=steps)
@@ -154,9 +154,9 @@ def test_the_share_of_a_restart_does_not_depend_on_other_runs(tmp_path):
             problem.message for problem in log.problems if problem.code == "restart" and problem.run == "a"
         ]
 
-    assert told("a", (20, 30)) == told(None, (20, 30)) == told(["a", "b"], (20, 30))
-    assert told("a", (20, 30))[0].startswith("restarts=resume dropped 10 of 10 rows (100 %)")
-    assert told("a", None) == told(None, None)
+    assert reported("a", (20, 30)) == reported(None, (20, 30)) == reported(["a", "b"], (20, 30))
+    assert reported("a", (20, 30))[0].startswith("restarts=resume dropped 10 of 10 rows (100 %)")
+    assert reported("a", None) == reported(None, None)
 
 
 def test_carriage_returns_survive_a_sheet(tmp_path):

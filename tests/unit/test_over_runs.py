@@ -158,9 +158,9 @@ def test_ranked() -> None:
     assert order("n:desc") == "cdba"
     assert order("lr", "n:desc") == "cadb"
     assert order("lr:desc", best={"loss.best": "min"}, top=2) == "ca"
-    with pytest.raises(UsageError, match=r"no column 'los\.best'") as told:
+    with pytest.raises(UsageError, match=r"no column 'los\.best'") as reported:
         order("los.best")
-    assert told.value.hint == "closest: loss.best"
+    assert reported.value.hint == "closest: loss.best"
     with pytest.raises(UsageError):
         order(top=0)
 

@@ -121,7 +121,7 @@ def test_forked_workers_lose_nothing(tmp_path: Path, read_events: Any) -> None:
             turns[rank].acquire()
             writer.add_scalar("loss", rank, step)
             turns[1 - rank].release()
-        first.wait(60)
+        first.wait(120)
 
     workers = [context.Process(target=work, args=(rank,)) for rank in range(2)]
     for worker in workers:
@@ -145,13 +145,13 @@ def test_workers_that_log_one_after_the_other_and_end_together_lose_nothing(tmp_
 
     def work(rank: int) -> None:
         if rank:
-            logged.wait(60)
+            logged.wait(120)
         for step in range(5):
             writer.add_scalar("loss", rank, step)
         if rank:
             over.set()
         logged.set()
-        over.wait(60)
+        over.wait(120)
 
     workers = [context.Process(target=work, args=(rank,)) for rank in range(2)]
     for worker in workers:
@@ -193,7 +193,7 @@ def test_a_forked_child_may_begin_at_any_step(tmp_path: Path) -> None:
 
     worker = context.Process(target=work)
     worker.start()
-    assert said.get(timeout=60) == []
+    assert said.get(timeout=120) == []
     worker.join()
     writer.close()
 

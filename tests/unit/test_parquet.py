@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq.export import write
@@ -25,7 +26,7 @@ def test_parquet_says_where_it_came_from_and_is_sorted(tmp_path: Path) -> None:
     assert [row["step"] for row in back] == [4, 2, 1, 3]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     rows=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(0, 9)), max_size=12),
     columns=st.sampled_from([["run", "tag", "value"], ["run", "value"], ["tag", "value"]]),

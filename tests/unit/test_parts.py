@@ -66,9 +66,9 @@ def test_problems_are_those_of_all_parts(most: int, tmp_path: Path) -> None:
     with pytest.raises(DamageError):
         log.write(tmp_path / "out.parquet", kind="scalars", on_error="raise")
     assert not (tmp_path / "out.parquet").exists()
-    with pytest.warns(tbq.TbqWarning) as told:
+    with pytest.warns(tbq.TbqWarning) as reported:
         log.write(tmp_path / "out.parquet", kind="scalars")
-    assert len(told) == 2
+    assert len(reported) == 2
 
 
 def test_nothing_can_be_read(most: int, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_spread_that_nearly_reaches_zero_does_not_stretch_a_log_axis() -> None
         assert bottom > least if least else bottom < 1e-9, band
 
 
-# ---- looks ----
+# ---- line styles ----
 
 
 def test_a_narrow_figure_with_long_names_has_a_height(tmp_path: Path) -> None:

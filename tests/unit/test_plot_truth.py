@@ -18,7 +18,7 @@ import tbq
 from tbq.errors import SelectionError, UsageError
 from tbq.plot.cells import plain
 from tbq.plot.chart import Chart, Columns, Curve
-from tbq.plot.looks import looks
+from tbq.plot.line_styles import line_styles
 from tbq.plot.options import PlotOptions
 from tbq.plot.ranges import usual_range
 from tbq.plot.scalars import of_table
@@ -254,8 +254,8 @@ def test_no_two_groups_look_alike(style: str, by: str) -> None:
 
 
 def test_looks_repeat_only_when_all_are_taken() -> None:
-    assert len(set(looks({str(i): "red" for i in range(24)}).values())) == 24
-    assert len(looks({str(i): "red" for i in range(30)})) == 30
+    assert len(set(line_styles({str(i): "red" for i in range(24)}).values())) == 24
+    assert len(line_styles({str(i): "red" for i in range(30)})) == 30
 
 
 def test_too_many_groups_suggest_panels_which_divide_them() -> None:

@@ -47,7 +47,7 @@ def rows(table: Any) -> list[dict[str, Any]]:
 def run_cli(*args: object, **environment: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "tbq", *map(str, args)],
-        capture_output=True, encoding="utf-8", timeout=60, check=False, env={**os.environ, **environment},
+        capture_output=True, encoding="utf-8", timeout=120, check=False, env={**os.environ, **environment},
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     return done
@@ -447,7 +447,7 @@ def test_threads_read_one_log_at_once(limit: str, monkeypatch: pytest.MonkeyPatc
             start = threading.Barrier(6)
 
             def read(number: int, log: tbq.LogDir = log, start: threading.Barrier = start) -> int:
-                start.wait(60)
+                start.wait(120)
                 names = [None, ["a", "b", "c"], ["k", "l"]][number % 3]
                 rows = len(log.scalars("loss", run=names, on_error="raise"))
                 return rows // (len(names) if names else 12)

@@ -375,3 +375,12 @@ def test_steps_alone_are_no_metric(tmp_path, text):
     with pytest.raises(SourceError, match="has no metrics"):
         metrics(write(tmp_path / "x.csv", text))
     assert found(metrics(write(tmp_path / "y.csv", "step,epoch\n5,0\n6,1\n"))) == {"epoch": [(5, 0), (6, 1)]}
+
+
+def test_a_row_of_step_columns_without_a_step_is_left_out(tmp_path):
+    text = "step,epoch,loss\n4.875,31,\n25,32,0.5\n27,33,0.25\n"
+    with pytest.warns(
+        tbq.TbqWarning, match=r"column 'step': row 1 has 4.875, want .*: 1 such rows are left out"
+    ):
+        rows = found(metrics(write(tmp_path / "x.csv", text)))
+    assert rows == {"loss": [(25, 0.5), (27, 0.25)], "epoch": [(25, 32), (27, 33)]}

@@ -7,8 +7,9 @@ from typing import Any
 
 import eventfile as ef
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import tbq
 from tbq.errors import SelectionError, TbqWarning, UsageError
@@ -84,7 +85,7 @@ def test_a_directory_that_is_called_like_a_session(tmp_path: Path) -> None:
     assert sorted(names) == ["a@1", "a@1~", "a@2"]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     files=st.lists(
         st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=3), min_size=1, max_size=3
@@ -113,7 +114,7 @@ KINDS = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     sessions=st.lists(st.lists(st.sampled_from(list(KINDS)), max_size=4), min_size=2, max_size=4),
     split_file=st.booleans(),
@@ -240,9 +241,9 @@ def test_a_copy_in_another_of_the_merged_directories_counts_once(tmp_path: Path)
     expression = r"re:v\d()"
     log = tbq.open(tmp_path / "in", merge_runs=expression)
     assert [row[:2] for row in rows(log.scalars(restarts="keep"))] == [(".", step) for step in range(4)]
-    told = [problem for problem in log.problems if problem.code == "copy"]
-    assert [problem.run for problem in told] == [".", "."]
-    assert any("v0" in problem.message for problem in told)  # the other file is called like this one
+    reported = [problem for problem in log.problems if problem.code == "copy"]
+    assert [problem.run for problem in reported] == [".", "."]
+    assert any("v0" in problem.message for problem in reported)  # the other file is called like this one
     with pytest.warns(TbqWarning, match="is a copy of"):
         tbq.rewrite(tmp_path / "in", tmp_path / "out", merge_runs=expression)
     assert [row[1] for row in rows(tbq.open(tmp_path / "out").scalars(restarts="keep"))] == [0, 1, 2, 3]

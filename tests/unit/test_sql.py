@@ -167,10 +167,10 @@ def test_parameters(log: tbq.LogDir) -> None:
     ],
 )
 def test_wrong_parameters(log: tbq.LogDir, query: str, params: dict[str, Any], says: str) -> None:
-    with pytest.raises(QueryError) as told:
+    with pytest.raises(QueryError) as reported:
         log.sql(query, params=params)
-    assert says in str(told.value)
-    assert told.value.code == "parameter"
+    assert says in str(reported.value)
+    assert reported.value.code == "parameter"
 
 
 @pytest.mark.parametrize(
@@ -245,13 +245,13 @@ def test_wrong_parameters(log: tbq.LogDir, query: str, params: dict[str, Any], s
     ],
 )
 def test_errors_point_at_the_place(log: tbq.LogDir, query: str, line: str, mark: str, hint: str) -> None:
-    with pytest.raises(QueryError) as told:
+    with pytest.raises(QueryError) as reported:
         log.sql(query)
-    lines = str(told.value).splitlines()
+    lines = str(reported.value).splitlines()
     at = lines.index(f"  {line}")
     carets = lines[at + 1]
     assert lines[at][carets.index("^") : carets.index("^") + len(mark)] == mark
-    assert hint in (told.value.hint or "")
+    assert hint in (reported.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -425,6 +425,6 @@ def test_an_error_of_reading_is_not_hidden_in_one_of_duckdb(tmp_path: Path) -> N
     file = next(logs.write(tmp_path / "log", {"r": {"t": [(0, 1.0)]}}).glob("r/*"))
     log = tbq.open(tmp_path / "log")
     file.unlink()
-    with pytest.raises(TbqError) as told:
+    with pytest.raises(TbqError) as reported:
         log.sql("select * from scalars")
-    assert told.value.path == str(file)
+    assert reported.value.path == str(file)

@@ -169,9 +169,9 @@ def test_pivot_says_that_it_ignores_case(log: tbq.LogDir) -> None:
 @pytest.mark.parametrize("table", ["wide", "summary"])
 @pytest.mark.parametrize("column", ["loss", "Loss", "LOSS"])
 def test_a_column_of_which_there_are_two_must_be_asked_for(log: tbq.LogDir, table: str, column: str) -> None:
-    with pytest.warns(TbqWarning, match="'Loss' is called 'Loss_1'"), pytest.raises(QueryError) as told:
+    with pytest.warns(TbqWarning, match="'Loss' is called 'Loss_1'"), pytest.raises(QueryError) as reported:
         log.sql(f'select "{column}" from {table}')
-    assert told.value.hint == (
+    assert reported.value.hint == (
         f'SQL ignores case, so Loss is the column "Loss_1", loss is the column "loss_2"; '
         f"or query the table scalars: where tag = '{column}'"
     )

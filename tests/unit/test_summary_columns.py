@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from protos import add_hparams, hparams_value, session_end, session_start, strings, value, write
 from tensorboard.compat.proto.summary_pb2 import Summary
 
@@ -168,6 +169,15 @@ def test_a_sub_run_is_part_of_its_run_or_a_run(tmp_path: Path) -> None:
     assert (row["what"], row["name"], row["a_text"], row["b_text"]) == ("hparam", "lr", None, "0.5")
 
 
+def test_compare_shows_whole_numbers_without_a_point(tmp_path: Path) -> None:
+    write(tmp_path, *add_hparams({"bs": 32.0, "lr": 0.5}), run="a")
+    write(tmp_path, *add_hparams({"bs": 64.0, "lr": 0.25}), run="b")
+    found = tbq.open(tmp_path).compare("a", "b").to_dicts()
+    assert [(row["name"], row["a_text"], row["b_text"]) for row in found] == [
+        ("bs", "32", "64"), ("lr", "0.5", "0.25"),
+    ]  # fmt: skip
+
+
 def test_folding_does_not_depend_on_the_selection(tmp_path: Path) -> None:
     write(tmp_path, scalar("loss", 1.0), run="exp")
     for i in range(2):
@@ -199,7 +209,7 @@ def test_names_prove_nothing(tmp_path: Path) -> None:
     "ignore:.*sub-run has the tag:tbq.TbqWarning",
     "ignore:.*is a copy of:tbq.TbqWarning",  # two directories of one kind have the same bytes
 )
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.dictionaries(
         st.sampled_from(["a", "a/x", "a/1700000000.1", "b", "b/1700000000.2", "c/1700000000.3"]),
@@ -235,14 +245,14 @@ def test_twenty_sub_runs_are_many(tmp_path: Path) -> None:
         write(tmp_path, *add_hparams({"lr": 1.0}), scalar("acc", 1.0), run=f"17000000{i:02d}.5")
     found = tbq.doctor(tmp_path, select="TBQ604")
     assert [finding.message for finding in found] == [
-        "20 sub-runs of add_hparams: for tbq part of the runs above, for TensorBoard runs"
+        "20 sub-runs of add_hparams: tbq counts them as part of the runs above, TensorBoard as runs"
     ]
     for i in range(20):
         write(tmp_path, *add_hparams({"lr": float(i)}), scalar("acc", 1.0), run=f"trials/18000000{i:02d}.5")
     write(tmp_path, scalar("loss", 1.0), run="trials")
     found = tbq.doctor(tmp_path, select="TBQ604")
     assert [finding.message for finding in found] == [
-        "20 sub-runs of add_hparams: for tbq part of the runs above, for TensorBoard runs",
+        "20 sub-runs of add_hparams: tbq counts them as part of the runs above, TensorBoard as runs",
         "20 sub-runs of add_hparams with different hyperparameters: runs of their own, below trials",
     ]
 

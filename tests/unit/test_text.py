@@ -16,7 +16,7 @@ import pytest
 from escapes import raw
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import examples
+from profiles import examples
 
 import tbq
 from tbq import text as module

@@ -33,8 +33,8 @@ def test_the_directory_is_absolute_and_told_once(tmp_path, monkeypatch, caplog, 
         writer.add_scalars("y", {"z": 1.0}, 1)
     assert writer.log_dir == writer.get_logdir() == str(tmp_path / "runs" / "a")
     assert steps(read_events(tmp_path / "runs" / "a")) == [1]
-    told = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
-    assert [str(tmp_path / "runs" / "a") + os.sep in line for line in told].count(True) >= 1
+    reported = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
+    assert [str(tmp_path / "runs" / "a") + os.sep in line for line in reported].count(True) >= 1
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

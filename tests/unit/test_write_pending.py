@@ -239,7 +239,7 @@ for step, value in enumerate(values):
 threading.Timer(0.2, lambda: [value.arrive() for value in values]).start()
 {end}
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], timeout=60, capture_output=True)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], timeout=120, capture_output=True)
     assert [row for row in logged(read_events(tmp_path)) if row[0] == "a"] == [
         ("a", i, float(i)) for i in range(5)
     ]
@@ -347,9 +347,10 @@ def test_the_flusher_does_not_spin_while_a_device_computes(tmp_path, monkeypatch
         move = writer._file.pending.move
         monkeypatch.setattr(writer._file.pending, "move", lambda: (looks.append(1), move()))
         writer.add_scalar("a", value, 1)
+        wait_for(lambda: looks)
         time.sleep(0.3)
         value.arrive()
-        assert 0 < len(looks) < 100
+        assert len(looks) < 100
 
 
 def test_close_reports_notes_about_late_values(tmp_path):

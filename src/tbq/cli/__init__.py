@@ -15,7 +15,7 @@ MORE = "tbq help COMMAND explains a command. To begin: tbq demo runs, then tbq l
 # Subcommand -> (module in tbq.cli, one line of help): the help is here, so `tbq --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Write a sample logdir to try tbq on."),
-    "ls": ("ls", "List the runs: files, size, events, last step, duration, age, health."),
+    "ls": ("ls", "List the runs: files, size, events, last step, duration, age, state, health."),
     "tags": ("tags", "List the tags of each run, with kind, count and steps."),
     "export": ("export", "Write scalars, or any kind of data, as a table in any layout and format."),
     "show": ("show", "Show one value: a text, a tensor, a histogram as bars, an image."),

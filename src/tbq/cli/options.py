@@ -16,7 +16,7 @@ import click
 from tbq.cli.emit import Output, show
 from tbq.columns.times import Time
 from tbq.decode.options import RESTARTS
-from tbq.errors import SourceError
+from tbq.errors import SourceError, UsageError
 from tbq.export.options import JsonNan
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def _bundled(
 
     def decorate(function: Callable[..., Any]) -> Any:
         @wraps(function)
-        def command(**given: Any) -> Any:
-            return function(**{name: make(**{key: given.pop(key) for key in keys})}, **given)
+        def command(**values: Any) -> Any:
+            return function(**{name: make(**{key: values.pop(key) for key in keys})}, **values)
 
         return options(command)
 
@@ -210,18 +210,25 @@ def interval_option(default: str) -> Decorator[Any]:
     """`--interval`: seconds between polls; `default` in words."""
     return click.option(
         "--interval",
-        callback=_interval,
+        callback=_duration,
         metavar="TIME",
         help=f"How often to look for new data, e.g. 5, 0.5, 10m.  [default: {default}]",
     )
 
 
-def _interval(_ctx: click.Context, _param: click.Parameter, value: str | None) -> float | None:
+def _duration(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
     if value is None:
         return None
     from tbq.cli.watchdog import seconds
 
-    return seconds(value, "--interval")
+    return seconds(value, param.opts[0])
+
+
+def _stalled(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    duration = _duration(ctx, param, value)
+    if duration == 0:
+        raise UsageError(f"--stalled-after: got {value!r}, want a duration longer than 0, such as 10m")
+    return duration
 
 
 threads_option: Decorator[Any] = rare_option(
@@ -267,9 +274,9 @@ live_options: Decorator[Any] = _all(
 #: For commands that show the state of each run.
 stalled_option: Decorator[Any] = click.option(
     "--stalled-after",
-    type=click.FloatRange(0, min_open=True),
-    metavar="SECONDS",
-    help="Call a run stalled after this time without new data.  [default: 120, or 20 times its usual pause]",
+    callback=_stalled,
+    metavar="TIME",
+    help="Call a run stalled after this time without new data, e.g. 10m.  [default: 2m, or 20 times its usual pause]",
 )
 
 json_nan_option: Decorator[Any] = rare_option(

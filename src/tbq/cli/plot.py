@@ -30,8 +30,8 @@ class _Plot(Command):
         if "--log-y" in args:
             with contextlib.suppress(click.UsageError):  # raised again below, with its hint
                 values, _, _ = self.make_parser(ctx).parse_args(list(args))
-                given = values.get("logdir")
-                if not (isinstance(given, tuple) and given):
+                logdir = values.get("logdir")
+                if not (isinstance(logdir, tuple) and logdir):
                     args[args.index("--log-y")] = "--log-y=*"
         return super().parse_args(ctx, args)
 

@@ -69,7 +69,7 @@ def command(
 
     out.check()
     if importance:
-        given = {
+        others = {
             "--by": by,
             "--sort": sort,
             "--top": top,
@@ -77,8 +77,8 @@ def command(
             "--spark": spark,
             "--media": media,
         }
-        given |= {"--tag": selection.pop("tag"), "--stat": None if stats == "last" else stats}
-        _refuse("--importance", given)
+        others |= {"--tag": selection.pop("tag"), "--stat": None if stats == "last" else stats}
+        _refuse("--importance", others)
         if len(best) != 1:
             hint = "e.g. --importance --best val/loss:min"
             raise UsageError(f"--importance: want one metric, got {len(best)}", hint=hint)
@@ -105,8 +105,8 @@ def command(
 
 def _refuse(option: str, others: dict[str, Any]) -> None:
     """Raise for an option that has no meaning beside `option`."""
-    for other, given in others.items():
-        if given:
+    for other, value in others.items():
+        if value:
             raise UsageError(f"{other} is not for {option}", hint=f"omit {other} or {option}")
 
 

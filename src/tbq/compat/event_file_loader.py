@@ -63,10 +63,10 @@ class RawEventFileLoader:
             return
         while True:
             if self._made:
-                given = self._made[0]
-                if self._made and self._made[0] is given:
+                message = self._made[0]
+                if self._made and self._made[0] is message:
                     del self._made[0]
-                    yield given
+                    yield message
             elif self._pending:
                 record = self._pending[0]
                 failure, events = None, deque[Any]()
@@ -131,7 +131,7 @@ class RawEventFileLoader:
         if size == self._unpacked_size:
             return
         path = os.fsencode(self._file_path)
-        plain = unpacked.again(path)
+        plain = unpacked.unpack_again(path)
         if path in unpacked.failures:
             logger.error("%s %s", self._file_path, unpacked.failures[path])
         if plain is not None:

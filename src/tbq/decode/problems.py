@@ -21,8 +21,8 @@ from tbq.text import counted
 if TYPE_CHECKING:
     from tbq._core import Fault, FileReport, Result
 
-#: A problem that was told: its code, its run, and its file or tag.
-Told = tuple[str, str | None, str | None]
+#: A problem that users were warned of: its code, its run, and its file or tag.
+Warned = tuple[str, str | None, str | None]
 
 #: A description of each kind of damage.
 FAULTS = {
@@ -242,10 +242,10 @@ def _share(dropped: int, kept: int) -> str:
     return f"{dropped:,} of {counted(dropped + kept, 'row')} ({100 * dropped / (dropped + kept):.0f} %)"
 
 
-def tell(problems: Sequence[Problem], on_error: str, told: set[Told] | None = None) -> None:
+def tell(problems: Sequence[Problem], on_error: str, warned: set[Warned] | None = None) -> None:
     """Raise or warn as `on_error` says; an empty file, or one still being written, is not an error.
 
-    `told` remembers what a log has warned about, so that each of its tables does not say it again.
+    `warned` remembers what a log has warned about, so that each of its tables does not say it again.
     """
     choice("on_error", on_error, ON_ERROR)
     if on_error == "ignore":
@@ -261,14 +261,14 @@ def tell(problems: Sequence[Problem], on_error: str, told: set[Told] | None = No
     reported = damage + [
         problem for problem in problems if problem.code in ("restart", "rounded", "not_scalar", "same_tag")
     ]
-    if told is not None:
-        reported = [problem for problem in reported if _key(problem) not in told]
-        told.update(map(_key, reported))
+    if warned is not None:
+        reported = [problem for problem in reported if _key(problem) not in warned]
+        warned.update(map(_key, reported))
     for line in notices(reported):
         warn(line)
 
 
-def _key(problem: Problem) -> Told:
+def _key(problem: Problem) -> Warned:
     """What makes a problem the same when another table is read: other rows may have been counted."""
     return (problem.code, problem.run, problem.path if is_damage(problem) else problem.tag)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.decode import decode
 from tbq.decode.options import DecodeOptions, OnError, Restarts
-from tbq.decode.problems import Told, of_logs, of_unpacking, problems_of, tell, unreadable
+from tbq.decode.problems import Warned, of_logs, of_unpacking, problems_of, tell, unreadable
 from tbq.errors import SelectionError
 from tbq.problems import SUB_RUNS_HINT
 from tbq.progress import Parts, reporting
@@ -43,7 +43,7 @@ class Reader:
         self.problems: dict[Problem, None] = dict.fromkeys(found.notices)
         self.began: dict[str, float] = {}
         self.has_read = False
-        self.told: set[Told] = set()
+        self.warned: set[Warned] = set()
 
     @property
     def path(self) -> str:
@@ -102,7 +102,7 @@ class Reader:
 
         split = split_sessions(self.runs, self.unpacked, reading.get("threads"))
         sessions = Reader(replace(self.found, runs=split), self.unpacked)
-        sessions.problems, sessions.began, sessions.told = self.problems, self.began, self.told
+        sessions.problems, sessions.began, sessions.warned = self.problems, self.began, self.warned
         return sessions
 
     def read(
@@ -121,7 +121,7 @@ class Reader:
         self._refuse(result, runs)
         if on_error == "raise":  # otherwise they were reported when the log was opened
             problems = [*self.found.problems, *problems]
-        tell(problems, on_error, self.told)
+        tell(problems, on_error, self.warned)
         return result
 
     def read_quietly(
@@ -171,7 +171,7 @@ class Reader:
                 yield part, result
         if failure is not None and not readable:
             raise failure
-        tell(reported, on_error, self.told)
+        tell(reported, on_error, self.warned)
 
     def collect(
         self, result: Result, runs: Sequence[Run], restarts: Restarts, counted: bool = False
@@ -202,7 +202,7 @@ class Reader:
         options = DecodeOptions(restarts=restarts, threads=threads, progress=progress)
         result, problems = self.read_quietly(self.runs, [], options, count=True)
         self._refuse(result, self.runs)
-        tell([*self.found.problems, *problems] if on_error == "raise" else problems, on_error, self.told)
+        tell([*self.found.problems, *problems] if on_error == "raise" else problems, on_error, self.warned)
         return result
 
     def failure(self, result: Result, runs: Sequence[Run]) -> SourceError | None:
@@ -218,7 +218,7 @@ class Reader:
         """Collect problems found after decoding, and report them as `on_error` says."""
         listed = list(problems)
         self.problems.update(dict.fromkeys(listed))
-        tell(listed, on_error, self.told)
+        tell(listed, on_error, self.warned)
 
     def scalars(self, result: Result, runs: Sequence[Run]) -> pa.Table:
         """The scalars of these runs, from a result."""

@@ -27,7 +27,7 @@ def split_sessions(
     for session in sessions:
         if session["values"] and paths[session["file"]] not in runs[session["run"]].below:
             of_run.setdefault(session["run"], []).append((session["file"], session["offset"]))
-    taken = {run.name for run in runs}
+    used = {run.name for run in runs}
     split = []
     for index, run in enumerate(runs):
         places = of_run.get(index, [])
@@ -36,9 +36,9 @@ def split_sessions(
             continue
         for number, place in enumerate(places, 1):
             name = f"{run.name}@{number}"
-            while name in taken:  # a directory already has this name
+            while name in used:  # a directory already has this name
                 name += "~"
-            taken.add(name)
+            used.add(name)
             # Every session has the run's hyperparameters.
             below = [path for path in run.files if path in run.below]
             part = [ranges[place], *([WHOLE] * len(below))]

@@ -76,19 +76,19 @@ class SubRunFolder:
             if facts[name].state in ("begun", "complete", "trial"):
                 by_parent.setdefault(parent, []).append(name)
         folds: dict[str, list[str]] = {}
-        taken: set[str] = set()
+        used: set[str] = set()
         for parent in sorted(by_parent):  # a run above comes first
             subs = by_parent[parent]
-            if parent not in taken and is_one_trial([facts[name] for name in subs]):
+            if parent not in used and is_one_trial([facts[name] for name in subs]):
                 folds[parent] = subs
-                taken.update(subs)
+                used.update(subs)
         if hold_back:
-            taken.update(
+            used.update(
                 name
                 for name in above
                 if facts[name].state == "nothing" and facts[name].healthy and name not in folds
             )
-        if not taken:
+        if not used:
             return found
         runs = {run.name: run for run in found.runs}
         return replace(
@@ -96,7 +96,7 @@ class SubRunFolder:
             runs=[
                 _with_sub_runs(run, [runs[name] for name in folds[run.name]]) if run.name in folds else run
                 for run in found.runs
-                if run.name not in taken
+                if run.name not in used
             ],
         )
 

@@ -48,9 +48,9 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     lines = [f"{printable(path)}: {totals}"]
     many = set() if every else _widespread(findings)
     blocks: list[list[str]] = []
-    told: set[tuple[str, str | None]] = set()
+    hinted: set[tuple[str, str | None]] = set()
     if many:
-        lines_of = [line for code in sorted(many) for line in _summarised(code, findings, told)]
+        lines_of = [line for code in sorted(many) for line in _summarised(code, findings, hinted)]
         blocks.append(["", "in many runs", *lines_of])
     by_run: dict[str | None, list[Finding]] = {}
     for finding in findings:
@@ -59,7 +59,7 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     for run, in_run in sorted(by_run.items(), key=lambda item: (_worst(item[1]), natural(item[0] or ""))):
         block = ["", f"run {_name(run)}" if run is not None else "this path"]
         shown = in_run if every else in_run[:_LINES]
-        block += _with_next(shown, told)
+        block += _with_next(shown, hinted)
         if len(in_run) > len(shown):
             block.append(f"  … and {len(in_run) - len(shown):,} more in this run")
         blocks.append(block)
@@ -74,22 +74,22 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     return "\n".join([*lines, "", f"Details: tbq doctor --explain {findings[0].code}"])
 
 
-def _with_next(findings: Sequence[Finding], told: set[tuple[str, str | None]]) -> list[str]:
-    """A line per finding; after the last of each code what to do next, if the report has not said it (`told`)."""
+def _with_next(findings: Sequence[Finding], hinted: set[tuple[str, str | None]]) -> list[str]:
+    """A line per finding; after the last of each code what to do next, if the report has not said it (`hinted`)."""
     lines = []
     for i, finding in enumerate(findings):
         lines.append(_line(finding))
         if i + 1 == len(findings) or findings[i + 1].code != finding.code:
             first = next(other for other in findings if other.code == finding.code)
-            lines += _next(first, told)
+            lines += _next(first, hinted)
     return lines
 
 
-def _next(finding: Finding, told: set[tuple[str, str | None]]) -> list[str]:
+def _next(finding: Finding, hinted: set[tuple[str, str | None]]) -> list[str]:
     """What to do about a finding: one line, or none if the report has said it."""
-    if not finding.hint or (finding.code, finding.hint) in told:
+    if not finding.hint or (finding.code, finding.hint) in hinted:
         return []
-    told.add((finding.code, finding.hint))
+    hinted.add((finding.code, finding.hint))
     return [f"          Next: {printable(finding.hint)}"]
 
 
@@ -107,12 +107,12 @@ def _name(name: str) -> str:
     return printable(shortened(name, _NAME))
 
 
-def _summarised(code: str, findings: Sequence[Finding], told: set[tuple[str, str | None]]) -> list[str]:
+def _summarised(code: str, findings: Sequence[Finding], hinted: set[tuple[str, str | None]]) -> list[str]:
     alike = [finding for finding in findings if finding.code == code]
     runs = len({finding.run for finding in alike})
     example = f"the first in run {_name(alike[0].run or '.')}"
     count = f"          … {len(alike):,} such findings in {runs:,} runs, {example}"
-    return [_line(alike[0]), count, *_next(alike[0], told)]
+    return [_line(alike[0]), count, *_next(alike[0], hinted)]
 
 
 def _widespread(findings: Sequence[Finding]) -> set[str]:

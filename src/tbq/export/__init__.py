@@ -249,10 +249,10 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
     return name, compression
 
 
-def options_of(table: Any, **given: Any) -> ExportOptions:
+def options_of(table: Any, **options: Any) -> ExportOptions:
     """The options of a writer, with what a Table knows of its origin."""
     known: dict[str, Any] = {name: getattr(table, name, None) for name in _ORIGIN}
-    return ExportOptions(kind=getattr(table, "kind", "table"), **known, **given)
+    return ExportOptions(kind=getattr(table, "kind", "table"), **known, **options)
 
 
 def _arrow(table: Any) -> pa.Table:

@@ -32,14 +32,14 @@ def run_paths(template: str, runs: list[str]) -> dict[str, str]:
     >>> run_paths("out/{run}.csv", ["exp1/train", "."])
     {'exp1/train': 'out/exp1_train.csv', '.': 'out/root.csv'}
     """
-    taken: set[str] = set()
+    used: set[str] = set()
     paths = {}
     for run in runs:
         base = safe_name(run)
         name, n = base, 2
-        while name.lower() in taken:
+        while name.lower() in used:
             name, n = f"{base}~{n}", n + 1
-        taken.add(name.lower())
+        used.add(name.lower())
         paths[run] = template.replace("{run}", name)
     return paths
 

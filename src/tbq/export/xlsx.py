@@ -109,13 +109,13 @@ def _check_fits(name: str, table: pa.Table) -> None:
     refuse_bytes(table.schema, "xlsx")
 
 
-def _title(name: str, taken: set[str]) -> str:
+def _title(name: str, used: set[str]) -> str:
     base = _SHEET.sub("_", name)[:31] or "table"
     title, n = base, 2
-    while title.lower() in taken:
+    while title.lower() in used:
         title = f"{base[: 31 - len(str(n)) - 1]}_{n}"
         n += 1
-    taken.add(title.lower())
+    used.add(title.lower())
     return title
 
 

@@ -36,7 +36,7 @@ class LakeReader(Reader):
         self.found = Found([place.url], Runs(self.contents))  # type: ignore[arg-type]
         self.began = Began(self.contents)  # type: ignore[assignment]
         self.has_read = True
-        self.told = set()
+        self.warned = set()
 
     @cached_property
     def unpacked(self) -> Unpacked:  # type: ignore[override]

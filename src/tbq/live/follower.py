@@ -154,7 +154,7 @@ class Follower:
                 *self._options.steps,
                 restarts,
                 min(self._options.threads or cpu_count(), 64),
-                unpacked.again,
+                unpacked.unpack_again,
                 patterns=self._tag.names_of_patterns,
                 hidden=partial(_hidden, self._tag),
             )

@@ -10,8 +10,8 @@ from tbq.errors import UsageError
 from tbq.numbers import number
 from tbq.plot import ranges
 from tbq.plot.backend import LONGEST, fonts_for, literal, name_text, new_figure, points, styled
+from tbq.plot.line_styles import LineStyle
 from tbq.plot.lines import Line, Panel
-from tbq.plot.looks import Look
 from tbq.plot.scales import dress
 from tbq.plot.sheet import side_by_side
 from tbq.plot.style import settings, size_of
@@ -110,18 +110,18 @@ def draw_panel(ax: Axes, panel: Panel, chart: ScalarPanels, vectors: bool) -> No
     ax.set_ylim(*y_range)
     ax.set_autoscale_on(False)
     for member in panel.members:
-        shown, faint = ranges.shown(member, options), Look(member.colour)
+        shown, faint = ranges.shown(member, options), LineStyle(member.colour)
         _line(ax, member, shown, x_range, width, options, faint, _MEMBER, 0.45)
     for line in panel.lines:
         _band(ax, line, x_range, y_range, width, options)
     for line in panel.lines:
         if line.raw is not None:
             raw = ranges.positive(line.raw, options.log_y)
-            _line(ax, line, raw, x_range, width, options, Look(line.colour), _RAW, 0.6)
+            _line(ax, line, raw, x_range, width, options, LineStyle(line.colour), _RAW, 0.6)
     labels = chart.labels(LONGEST)
     for line, shown in zip(panel.lines, values, strict=True):
-        look = chart.looks[line.group]
-        drawn = _line(ax, line, shown, x_range, width, options, look, 1.0, 1.0)
+        line_style = chart.line_styles[line.group]
+        drawn = _line(ax, line, shown, x_range, width, options, line_style, 1.0, 1.0)
         drawn.set_label(printable(labels[line.group]))
         drawn._tbq_group = line.group
         drawn.set_zorder(3)
@@ -158,7 +158,7 @@ def _line(
     x_range: tuple[float, float],
     width: int,
     options: PlotOptions,
-    look: Look,
+    line_style: LineStyle,
     opacity: float,
     thickness: float,
 ) -> Any:
@@ -167,20 +167,23 @@ def _line(
     x, y = line.x[rows], values[rows]
     weight = _weight() * thickness
     alpha = opacity if opacity < 1 else None
-    (drawn,) = ax.plot(x, y, color=look.colour, alpha=alpha, lw=weight, ls=look.dashes)
-    if look.marker:
+    (drawn,) = ax.plot(x, y, color=line_style.colour, alpha=alpha, lw=weight, ls=line_style.dashes)
+    if line_style.marker:
         drawn.set(
-            marker=look.marker, markersize=weight * 3, markeredgewidth=0, markevery=_places(x, y, _MARKERS)
+            marker=line_style.marker,
+            markersize=weight * 3,
+            markeredgewidth=0,
+            markevery=_places(x, y, _MARKERS),
         )
     alone = _alone(np.isfinite(y))
     if alone.any():  # a point without neighbours has no line
         ax.plot(
             x[alone],
             y[alone],
-            color=look.colour,
+            color=line_style.colour,
             alpha=opacity,
             ls="none",
-            marker=look.marker or "o",
+            marker=line_style.marker or "o",
             ms=weight * 3.2,
             mew=0,
         )
@@ -276,7 +279,7 @@ def _marks(ax: Axes, panel: Panel, x_range: tuple[float, float], width: int, opt
 def mark_leaving(ax: Axes, gone: list[ranges.Leaving], options: PlotOptions) -> None:
     """Mark where lines leave the range, with their farthest values."""
     small = points("legend.fontsize") * 0.9
-    taken: dict[bool, list[float]] = {True: [], False: []}
+    marked: dict[bool, list[float]] = {True: [], False: []}
     for each in sorted(gone, key=lambda each: -abs(each.value)):
         at = ax.transAxes.inverted().transform(ax.transData.transform((each.x, ax.get_ylim()[each.above])))[0]
         if not -0.01 <= at <= 1.01:
@@ -297,11 +300,11 @@ def mark_leaving(ax: Axes, gone: list[ranges.Leaving], options: PlotOptions) -> 
         )
         if (
             not is_mean
-            or len(taken[each.above]) >= _MOST_VALUES
-            or any(abs(at - other) < _VALUE_WIDTH for other in taken[each.above])
+            or len(marked[each.above]) >= _MOST_VALUES
+            or any(abs(at - other) < _VALUE_WIDTH for other in marked[each.above])
         ):
             continue
-        taken[each.above].append(at)
+        marked[each.above].append(at)
         beside = -1 if at > 0.8 else 1
         literal(
             ax.annotate(

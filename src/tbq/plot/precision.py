@@ -10,7 +10,7 @@ from tbq.columns.codes import values_of
 from tbq.errors import SelectionError
 from tbq.plot.backend import LONGEST, literal
 from tbq.plot.colours import colours, ordinal, print_colours
-from tbq.plot.looks import looks
+from tbq.plot.line_styles import line_styles
 from tbq.plot.scales import dress
 from tbq.plot.sheet import named, sheet, side_by_side
 
@@ -66,16 +66,19 @@ def _panel(ax: Any, curves: dict[tuple[str, int], list[tuple[float, float]]], op
         last = {run: max(step for of, step in curves if of == run) for run in runs}
         wanted = {run: curves[run, last[run]] for run in runs}
         colour = colours(runs) if options.dark else print_colours(runs)
-    look = looks(colour, varied=len(runs) == 1 and len(wanted) > _MOST_STEPS // 2)
+    styles = line_styles(colour, varied=len(runs) == 1 and len(wanted) > _MOST_STEPS // 2)
     short = options.labels(list(wanted), LONGEST)
     for (name, points), label in zip(wanted.items(), short, strict=True):
         recall, precision = np.array(points, float).T
         (line,) = ax.plot(
-            recall, precision, color=look[name].colour, ls=look[name].dashes, label=label, lw=1.4
+            recall, precision, color=styles[name].colour, ls=styles[name].dashes, label=label, lw=1.4
         )
-        if look[name].marker:
+        if styles[name].marker:
             line.set(
-                marker=look[name].marker, markersize=4, markeredgewidth=0, markevery=max(len(points) // 6, 1)
+                marker=styles[name].marker,
+                markersize=4,
+                markeredgewidth=0,
+                markevery=max(len(points) // 6, 1),
             )
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.05)

@@ -16,8 +16,8 @@ from tbq.decode.reader import table_of
 from tbq.errors import SelectionError, UsageError, warn
 from tbq.live.view import AXES
 from tbq.plot.groups import Groups
+from tbq.plot.line_styles import MOST, LineStyle, line_styles
 from tbq.plot.lines import Line, Panel, panels
-from tbq.plot.looks import MOST, Look, looks
 from tbq.plot.options import order_of
 from tbq.plot.ranges import Leaving, leaving, leaving_words, y_range
 from tbq.query.reduce import tell_uneven
@@ -40,7 +40,7 @@ _VARIED = 5  # lines, from which on dashes differ too on paper, and after which 
 
 @dataclass(frozen=True)
 class ScalarPanels:
-    """Panels, and what they share: the name of the x axis, the labels and the looks of groups."""
+    """Panels, and what they share: the name of the x axis, the labels and the line styles of groups."""
 
     panels: list[Panel]
     options: PlotOptions
@@ -70,11 +70,11 @@ class ScalarPanels:
         return first
 
     @cached_property
-    def looks(self) -> dict[str, Look]:
+    def line_styles(self) -> dict[str, LineStyle]:
         """How the lines of each group look."""
         colours = {group: line.colour for group, line in self.lines.items()}
         varied = len(colours) >= _VARIED if self.options.paper else self.ordinal and len(colours) > _VARIED
-        return looks(colours, varied)
+        return line_styles(colours, varied)
 
     def labels(self, room: int | None = None, size: Callable[[str], int] = len) -> dict[str, str]:
         """The label of each group: its name in the user's words, or what tells it apart, with its number of runs."""

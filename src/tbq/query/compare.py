@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from tbq.arguments import choices, keywords
 from tbq.decode.options import READING
 from tbq.errors import UsageError
+from tbq.query.groups import value_text
 from tbq.select import Names, Steps, several
 from tbq.summary.per_run import hyperparameters
 from tbq.summary.statistics import STATS, statistics
@@ -104,9 +105,7 @@ def _of_hparams(reader: Reader, a: str, b: str) -> list[dict[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    if value is None:
-        return None
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return None if value is None else value_text(value)
 
 
 def _number(value: Any) -> float | None:

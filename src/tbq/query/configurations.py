@@ -244,7 +244,7 @@ def configurations(
         "stats": choices("stats", stats, tuple(STATS)) != ["last"],
         "media": media,
     }
-    for name in (name for name, given in others.items() if given):
+    for name in (name for name, chosen in others.items() if chosen):
         hint = f"omit {name}, --{name.rstrip('s')}"
         raise UsageError(f"{name}: with by, the columns are the statistics of one metric", hint=hint)
     result = board(reader, by, best, **options)

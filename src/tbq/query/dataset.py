@@ -48,7 +48,7 @@ class LogDataset(ds.InMemoryDataset):  # type: ignore[misc]
         added = [pa.field(name, pa.float64()) for name in self._extra]
         super().__init__(pa.schema([*schema(kind), *added]).empty_table())
         self._reader, self._kind, self._only = reader, kind, only
-        self._scanning = scanning or Scanning(told=reader.told)
+        self._scanning = scanning or Scanning(warned=reader.warned)
         self._answers: dict[str, ScannedRows] = {}  # earlier results by filter
 
     def scanner(
@@ -231,4 +231,4 @@ def dataset(
 ) -> LogDataset:
     """One table of a log as a `pyarrow.dataset.Dataset`."""
     keywords("log.dataset", reading, READING)
-    return LogDataset(reader, kind, Scanning(**reading, told=reader.told), relative(kind, relative_time))
+    return LogDataset(reader, kind, Scanning(**reading, warned=reader.warned), relative(kind, relative_time))

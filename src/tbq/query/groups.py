@@ -59,8 +59,8 @@ class Grouping:
             f"{some_have(len(without), len(runs))} no hyperparameter {' or '.join(names)}, "
             f"and so no group: {some(without)}"
         )
-        if without and ("no_group", message, None) not in reader.told:
-            reader.told.add(("no_group", message, None))
+        if without and ("no_group", message, None) not in reader.warned:
+            reader.warned.add(("no_group", message, None))
             warn(message)
         return groups
 

@@ -139,40 +139,41 @@ def _importance(
 ) -> Importance:
     values = {run: hparams.get(run, {}).get(name) for run in cost}
     having = [run for run, value in values.items() if value is not None and value == value]
-    given = [hparams[run][name] for run in having]
+    present = [hparams[run][name] for run in having]
     ranks = midranks(np.array([cost[run] for run in having], np.float64))
-    numeric = all(map(is_number, given))
-    texts = [value_text(value) for value in given]  # what groups are told apart by: True is not 1
-    distinct = dict(sorted(zip(texts, given, strict=True), key=lambda each: value_key(each[1])))
+    numeric = all(map(is_number, present))
+    texts = [value_text(value) for value in present]  # what groups are told apart by: True is not 1
+    distinct = dict(sorted(zip(texts, present, strict=True), key=lambda each: value_key(each[1])))
     notes = []
-    if len(having) < len(cost):
-        notes.append(f"{counted(len(cost) - len(having), 'run')} without it")
     share = direction = best = None
     if len(distinct) < 2:
-        notes.append("the same in every run")
+        notes.append("constant")
     elif len(having) < _LEAST_RUNS:
         notes.append("too few runs")
     elif np.ptp(ranks) == 0:
-        notes.append("the metric is the same in every run")
+        notes.append("the metric is constant")
     else:
         place = {text: i for i, text in enumerate(distinct)}
         codes = np.array([place[text] for text in texts], np.int64)
         groups = _Groups(codes, list(distinct))
         share = predicted_share(codes, ranks)
-        if numeric and len(distinct) > _LEAST_RANGES and len(given) < _PER_RANGE * len(distinct):
+        if numeric and len(distinct) > _LEAST_RANGES and len(present) < _PER_RANGE * len(distinct):
             ranges = groups.ranges([number(value) for value in distinct.values()])
             of_ranges = predicted_share(ranges.codes, ranks)
-            if of_ranges > share or len(distinct) == len(given):
+            if of_ranges > share or len(distinct) == len(present):
                 groups, share = ranges, of_ranges
                 notes.append(f"in {len(ranges.labels)} ranges")
-        if len(groups.labels) == len(given):
-            notes.append("another value in every run")
+        if len(groups.labels) == len(present):
+            notes.append("different in every run")
         if share > 0:
             means = np.bincount(groups.codes, ranks) / np.bincount(groups.codes)
             best = groups.labels[int(means.argmin())]
             direction = _direction(groups.codes, codes, ranks) if numeric else None
     if direction is not None and not rising:
         direction = -direction
+    if len(having) < len(cost):
+        missing = len(cost) - len(having)
+        notes.append(f"{counted(missing, 'run')} {'lacks' if missing == 1 else 'lack'} it")
     return Importance(name, share, direction, best, len(having), len(distinct), "; ".join(notes) or None)
 
 

@@ -35,7 +35,7 @@ def lazy(
     except ImportError:
         raise missing("polars", needed_for="log.lazy()", extra="polars") from None
     keywords("log.lazy", reading, READING)
-    scanning = Scanning(on_scan=on_scan, told=reader.told, **reading)
+    scanning = Scanning(on_scan=on_scan, warned=reader.warned, **reading)
     extra = relative(kind, relative_time)
     empty = _frame(Question(kind, [], extra=extra).schema.empty_table())
 

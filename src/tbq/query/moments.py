@@ -40,7 +40,7 @@ class Moments:
         values = [np.asarray(table[name].to_numpy(), np.float64) for name in ("mean", "std", "min", "max")]
         return cls(numbers(table["step"]), numbers(table["n"]), *values)
 
-    def taken(self, order: Ints) -> Moments:
+    def reordered(self, order: Ints) -> Moments:
         """The same steps in another order."""
         return Moments(**{name: column[order] for name, column in vars(self).items()})
 

@@ -63,7 +63,7 @@ def scan(
         tags = reader.settled(tags, runs)
     wanted = None if needed is None else tuple(sorted(needed))
     question = Question(kind, runs, _noting(tags, also, seen), steps, wanted, extra)
-    tables = in_groups(reader, question, Scanning(**selected, told=reader.told))  # type: ignore[misc]
+    tables = in_groups(reader, question, Scanning(**selected, warned=reader.warned))  # type: ignore[misc]
     names = question.schema.names if columns is None else list(columns)
     batches = _batches(tables, reader, tags, seen, names, where)
     return pa.RecordBatchReader.from_batches(

@@ -13,7 +13,7 @@ from tbq.arguments import choice
 from tbq.columns.relative import COLUMN as RELATIVE
 from tbq.columns.relative import relative_times
 from tbq.decode.options import EVERYTHING, ON_ERROR, RESTARTS, DecodeOptions, OnError, Restarts
-from tbq.decode.problems import Told, tell
+from tbq.decode.problems import Warned, tell
 from tbq.decode.reader import Reader
 from tbq.errors import SourceError, UsageError
 from tbq.kinds.overview import OVERVIEWS, overview
@@ -62,7 +62,7 @@ class Scanning:
     on_scan: Callable[[Scan], object] | None = None
     problems: dict[Problem, None] = field(default_factory=dict)
     failure: Exception | None = None
-    told: set[Told] | None = None
+    warned: set[Warned] | None = None
 
     def __post_init__(self) -> None:
         choice("restarts", self.restarts, RESTARTS)
@@ -72,7 +72,7 @@ class Scanning:
         if self.later:
             self.problems.update(dict.fromkeys(problems))
         else:
-            tell(problems, self.on_error, self.told)
+            tell(problems, self.on_error, self.warned)
 
     def overview(self, reader: Reader, kind: str) -> pa.Table:
         """A table about the log, read with these options; its rows contain damage, which raises only on request."""
@@ -84,7 +84,7 @@ class Scanning:
         return overview(reader, kind, **reading)  # type: ignore[arg-type]
 
     def tell(self) -> None:
-        tell(list(self.problems), self.on_error, self.told)
+        tell(list(self.problems), self.on_error, self.warned)
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def sql(
         if on_scan is not None:
             on_scan(scan)
 
-    scanning = Scanning(**reading, later=True, on_scan=note, told=reader.told)
+    scanning = Scanning(**reading, later=True, on_scan=note, warned=reader.warned)
     memory = None if limits is None else limits.memory
     connection = connect(unsafe, memory)
     if limits is not None:

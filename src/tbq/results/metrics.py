@@ -107,6 +107,8 @@ def _table(rows: Sequence[Row], run: str) -> Table:
     series: dict[str, tuple[list[int], list[float | None], list[float]]] = {}
     left_out = _LeftOut()
     for step, row in zip(positions, rows, strict=True):
+        if step is None:
+            continue
         wall_time = None if time is None else number(row.get(time))
         for tag, value in row.items():
             if tag in (named, time):
@@ -170,14 +172,21 @@ class _LeftOut:
             )
 
 
-def steps_of(rows: Sequence[Row]) -> tuple[str | None, list[int]]:
-    """The name of the column with the steps (None if rows are numbered), and the step of each row."""
+def steps_of(rows: Sequence[Row]) -> tuple[str | None, Sequence[int | None]]:
+    """The name of the column with the steps (None if rows are numbered), and the step of each row; see `StepColumn`."""
     column = StepColumn()
     column.add_rows(rows)
     name, said = column.choice()
     if said:
         warn(said)
-    return name, list(range(len(rows))) if name is None else filled([row.get(name) for row in rows])
+    if name is None:
+        return None, list(range(len(rows)))
+    steps = filled([row.get(name) for row in rows])
+    odd = [number for number, step in enumerate(steps, 1) if step is None]
+    if odd:
+        first = f"row {odd[0]} has {rows[odd[0] - 1].get(name)!r}"
+        warn(f"column {name!r}: {first}, want a whole number of 64 bits: {len(odd):,} such rows are left out")
+    return name, steps
 
 
 def _plain(value: Any) -> Any:

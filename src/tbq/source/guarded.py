@@ -33,7 +33,7 @@ class FetchedObject(NamedTuple):
     body: http.client.HTTPResponse
     size: int  # of the body
     until: float  # deadline of the body, by the monotonic clock
-    again: Callable[[], FetchedObject] | None = None  # repeats the request
+    repeat: Callable[[], FetchedObject] | None = None  # repeats the request
 
     def stream(self, min_chunk_size: int) -> Iterator[bytes]:
         """The body in chunks of about this many bytes; raises if it is incomplete."""
@@ -61,9 +61,9 @@ class FetchedObject(NamedTuple):
         try:
             return b"".join(self.stream(1 << 20))
         except GenericError:
-            if self.again is None or time.monotonic() > self.until:
+            if self.repeat is None or time.monotonic() > self.until:
                 raise
-        return self.again().to_bytes()
+        return self.repeat().to_bytes()
 
 
 class Guarded:
@@ -125,7 +125,7 @@ class Guarded:
                 answer.body.close()
                 raise wrong
         if retries:
-            return answer._replace(again=lambda: self._got(key, headers, wanted, retries - 1))
+            return answer._replace(repeat=lambda: self._got(key, headers, wanted, retries - 1))
         return answer
 
     def _ask(self, method: str, key: str, more: Mapping[str, str]) -> FetchedObject:

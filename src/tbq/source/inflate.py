@@ -68,7 +68,7 @@ class Unpacked:
         done = self._done.get(path)
         return done and done.path
 
-    def again(self, path: bytes) -> bytes | None:
+    def unpack_again(self, path: bytes) -> bytes | None:
         """Unpack a file again, because it may have changed since."""
         self.forget([path])
         return self(path)

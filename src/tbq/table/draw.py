@@ -29,6 +29,7 @@ TERMINAL_ROWS = 60
 _HTML_COLUMNS = 30
 _MAX_TEXT = 60
 _MIN_TEXT = 20
+_MIN_GROUP = 40  # a group is a condition: a shared part that is missing would mislead
 _NAMES = ("run", "group", "tag")  # columns whose cells must differ if their names do
 
 
@@ -61,7 +62,8 @@ def console_table(table: pa.Table, rows: int, width: int, digits: int | None = N
     heads = [_cell(name) for name in shown.table.column_names]
     numeric = [is_numeric(field.type) for field in shown.table.schema]
     wanted = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
-    widths = _narrowed(wanted, numeric, width)
+    least = [_MIN_GROUP if name == "group" else _MIN_TEXT for name in shown.table.column_names]
+    widths = _narrowed(wanted, numeric, least, width)
     cells = [[shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
     for i, name in enumerate(shown.table.column_names):
         names = [printable(row[i] or "") for row in rows_of_text] if name in _NAMES else []
@@ -121,15 +123,14 @@ def caption(table: pa.Table, kind: str, omitted: int = 0) -> str:
     return f"{kind}: {counted(len(table), 'row')} × {counted(table.num_columns, 'column')}{more}"
 
 
-def _narrowed(widths: list[int], numeric: list[bool], room: int) -> list[int]:
-    """The widths, with text columns narrowed, the widest first, until all columns fit or none can shrink."""
+def _narrowed(widths: list[int], numeric: list[bool], least: list[int], room: int) -> list[int]:
+    """The widths, with text columns narrowed to `least`, the widest first, until all columns fit or none can shrink."""
     widths = list(widths)
-    texts = [i for i, number in enumerate(numeric) if not number]
-    while texts and sum(widths) + 2 * len(widths) > room:
-        widest = max(texts, key=widths.__getitem__)
-        if widths[widest] <= _MIN_TEXT:
+    while sum(widths) + 2 * len(widths) > room:
+        wide = [i for i, number in enumerate(numeric) if not number and widths[i] > least[i]]
+        if not wide:
             break
-        widths[widest] -= 1
+        widths[max(wide, key=widths.__getitem__)] -= 1
     return widths
 
 

@@ -83,9 +83,9 @@ def _before(survey: Survey, series: int, other: int) -> bool:
 
     ours, theirs = survey.rows_of(series), survey.rows_of(other)
     steps, walls = survey.scalars["step"], survey.scalars["wall_time"]
-    shared, at, there = np.intersect1d(steps[ours], steps[theirs], return_indices=True)
+    shared, at, at_theirs = np.intersect1d(steps[ours], steps[theirs], return_indices=True)
     if len(shared) < 4 or steps[ours][0] != steps[theirs][0]:
         return False
-    gaps = walls[theirs][there] - walls[ours][at]
-    rests = walls[ours][at][1:] - walls[theirs][there][:-1]
+    gaps = walls[theirs][at_theirs] - walls[ours][at]
+    rests = walls[ours][at][1:] - walls[theirs][at_theirs][:-1]
     return bool(rests.min() > 0 and gaps.min() > rests.max())

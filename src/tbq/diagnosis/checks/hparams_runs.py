@@ -30,8 +30,9 @@ def check(survey: Survey) -> Findings:
     folded = len(survey.run_above)
     if folded:
         yield RULE.finding(
-            f"{counted(folded, 'sub-run')} of add_hparams: for tbq part of the runs above, for TensorBoard runs",
-            hint="nothing for tbq; for TensorBoard: tbq rewrite LOGDIR -o NEW --flatten-hparams",
+            f"{counted(folded, 'sub-run')} of add_hparams: "
+            "tbq counts them as part of the runs above, TensorBoard as runs",
+            hint="nothing to do for tbq; for TensorBoard: tbq rewrite LOGDIR -o NEW --flatten-hparams",
         )
     if folded < count:
         apart = sorted(run for run, subs in sub_runs.items() if survey.run_above.keys().isdisjoint(subs))

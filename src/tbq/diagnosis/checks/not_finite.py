@@ -43,9 +43,9 @@ def check(survey: Survey) -> Findings:
             what = f"is {kinds} from step {steps[rows[0]]:,} on, {rest}"
         else:
             what = f"is {kinds} first at step {steps[rows[0]]:,}, {rest}"
-        look = (
+        cause = (
             f"the learning rate and gradients before step {first[run]:,}"
             if first.get(run, 0) > 0
             else "the values that it is computed from"
         )
-        yield RULE.finding(what, run=run, tag=survey.tags[series], hint=f"look at {look}")
+        yield RULE.finding(what, run=run, tag=survey.tags[series], hint=f"look at {cause}")

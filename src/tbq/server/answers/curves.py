@@ -14,7 +14,7 @@ from tbq.errors import UsageError
 from tbq.roles import better
 from tbq.server.answers.groups import BANDS, grouped, lines
 from tbq.server.answers.packed_curves import pack
-from tbq.server.answers.points import AXES, axis, having, placed, smooth_values, weight
+from tbq.server.answers.points import AXES, axis, having, points_along, smooth_values, weight
 from tbq.server.answers.usual import far_outside, usual
 from tbq.server.http.encoding import Answer, frame
 from tbq.table.pixels import Columns, columns_of, grid
@@ -141,7 +141,7 @@ def _range(log: LiveLog, asked: CurveRequest, pairs: list[tuple[str, str]]) -> t
 
 def _by_points(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
     """Curves along axes that the core does not have."""
-    series = [placed(log, run, asked.tag, asked.x) for run in runs]
+    series = [points_along(log, run, asked.tag, asked.x) for run in runs]
     xs = [np.where(each.x > 0, each.x, np.nan) if asked.log_x else each.x for each in series]
     low, high = _extent(asked, xs)
     columns: list[Columns] = []
@@ -165,8 +165,8 @@ def _of_groups(
 ) -> Answer:
     low, high = _extent_of_groups(log, asked, of_group, band)
     members = [run for runs in of_group.values() for run in runs]
-    behind = _members(log, asked, members, low, high)
-    odd = {run for run, at in zip(members, behind.broken, strict=True) if not math.isnan(at)}
+    of_members = _members(log, asked, members, low, high)
+    odd = {run for run, at in zip(members, of_members.broken, strict=True) if not math.isnan(at)}
     columns: list[Columns] = []
     lower: list[Floats] = []
     upper: list[Floats] = []
@@ -192,8 +192,8 @@ def _of_groups(
         )
     bands = {} if band == "none" else {"lower": np.array(lower), "upper": np.array(upper)}
     curves = Made(low, high, _stacked(columns, asked.width), None, [])
-    limits = usual(behind.columns, asked.log_y, better(asked.tag))
-    far = {run for run, out in zip(members, far_outside(behind.columns, limits), strict=True) if out}
+    limits = usual(of_members.columns, asked.log_y, better(asked.tag))
+    far = {run for run, out in zip(members, far_outside(of_members.columns, limits), strict=True) if out}
     for each, runs in zip(series, of_group.values(), strict=True):
         each["diverged"] = sum(run in far - odd for run in runs)
     return _frame(asked, curves, bands, version=version, series=series, band=band, usual=limits)

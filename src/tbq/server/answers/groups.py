@@ -14,7 +14,7 @@ from tbq.plot.groups import Groups
 from tbq.query.groups import Grouping, group_runs, hparam_names
 from tbq.query.moments import BANDS as MOMENT_BANDS
 from tbq.query.moments import Moments, merged
-from tbq.server.answers.points import placed, smooth_values
+from tbq.server.answers.points import points_along, smooth_values
 from tbq.server.http.encoding import Answer, json_answer
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float, ranked
     quartiles = _quartiles(moments.step, every) if ranked else None
     if len(at) and (np.diff(at) < 0).any():
         order = np.argsort(at, kind="stable")
-        at, moments = at[order], moments.taken(order)
+        at, moments = at[order], moments.reordered(order)
         quartiles = None if quartiles is None else quartiles[:, order]
     return GroupLine(at, moments, quartiles)
 
@@ -164,7 +164,7 @@ def _batches(
     """Codes of runs, steps, x and values, for a few runs at a time."""
     held: list[tuple[Any, Any, Any]] = []
     for place, run in enumerate(runs):
-        series = placed(log, run, tag, x)
+        series = points_along(log, run, tag, x)
         value = smooth_values(series.values, by) if by else series.values
         steps, at = series.steps, series.x
         if x != "step":

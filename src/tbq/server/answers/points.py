@@ -32,7 +32,7 @@ _AT_ONCE = 20_000  # rows of a CSV file that are formatted at once
 _OF_ROW = 64  # bytes of memory per point while a file is sent
 
 
-class Placed(NamedTuple):
+class PointsAlong(NamedTuple):
     """The points of one series, with their position on an axis."""
 
     x: NDArray[np.float64]
@@ -66,17 +66,17 @@ def having(log: LiveLog, tag: str, runs: Sequence[str]) -> list[str]:
     return having
 
 
-def placed(log: LiveLog, run: str, tag: str, x: str) -> Placed:
+def points_along(log: LiveLog, run: str, tag: str, x: str) -> PointsAlong:
     """All points of a series, along an axis."""
     steps, wall_times, values = log.listing.points(run, tag)
     if x == "step":
-        return Placed(steps.astype(np.float64), steps, wall_times, values)
+        return PointsAlong(steps.astype(np.float64), steps, wall_times, values)
     if x == "wall":
-        return Placed(wall_times, steps, wall_times, values)
+        return PointsAlong(wall_times, steps, wall_times, values)
     if x == "relative":
-        return Placed(wall_times - log.follower.reader.began.get(run, 0.0), steps, wall_times, values)
+        return PointsAlong(wall_times - log.follower.reader.began.get(run, 0.0), steps, wall_times, values)
     other = log.listing.points(run, x.removeprefix(TAG))
-    return Placed(along(steps, axis_of(other.steps, other.values)), steps, wall_times, values)
+    return PointsAlong(along(steps, axis_of(other.steps, other.values)), steps, wall_times, values)
 
 
 def smooth_values(values: NDArray[np.float64], by: float) -> NDArray[np.float64]:
@@ -96,13 +96,13 @@ def nearest(log: LiveLog, params: Params) -> Answer:
     by = weight(params)
     points = []
     for run in runs:
-        point = _nearest(placed(log, run, tag, x), at, by)
+        point = _nearest(points_along(log, run, tag, x), at, by)
         if point is not None:
             points.append({"id": log.id_of(run), **point})
     return json_answer({"version": log.version, "tag": tag, "points": points})
 
 
-def _nearest(series: Placed, at: float, by: float) -> dict[str, Any] | None:
+def _nearest(series: PointsAlong, at: float, by: float) -> dict[str, Any] | None:
     if not len(series.x):
         return None
     with np.errstate(all="ignore"):

@@ -74,7 +74,7 @@ def write_report(
         log.follower.reader.unpacked = reader.unpacked
         with reporting(progress) as call:
             log.read_everything(call)
-        tell(log.follower.problems, on_error, reader.told)
+        tell(log.follower.problems, on_error, reader.warned)
         if not log.states:
             raise SourceError("nothing to report: no event files", path=reader.path)
         with collected_warnings():

@@ -2,6 +2,7 @@
 
 import { number, numberTo } from "./format.js";
 import { natural } from "./order.js";
+import { scale, ticks } from "./chart/scale.js";
 
 /**
  * `values` are words; `ticks` are the numbers that occur, if these are few. Values outside of `low` to `high` are
@@ -86,10 +87,10 @@ export function outward(axis, end, way) {
   return end;
 }
 
-const MARKS = [0, 0.25, 0.5, 0.75, 1]; // where an axis of many numbers has labels, as shares of its length
+const MARKS = [0, 0.25, 0.5, 0.75, 1]; // where an axis has labels if round numbers do not fit, as shares of its length
 
-/** The labels of an axis and their places: the values that occur if these are few, `least` apart. Labels of numbers
- * have as many digits as there is room for, but enough to tell them apart. @param {Axis} axis
+/** The labels of an axis and their places: the values that occur if these are few, `least` apart; else round numbers
+ * if they fit. Other labels have as many digits as there is room for, but enough to tell them apart. @param {Axis} axis
  * @param {(text: string) => number} wide @param {number} room @param {number} least @returns {[string, number][]} */
 export function marksOf(axis, wide, room, least) {
   if (axis.values) {
@@ -107,6 +108,11 @@ export function marksOf(axis, wide, room, least) {
       axis.ticks.map((value, i) => [texts[i], shareOf(axis, value)]),
       least,
     );
+  }
+  if (!axis.log) {
+    const round = ticks(scale(axis.low, axis.high, false, 0, 1), 5, "value");
+    if (round.length > 2 && round.every(({ label }) => wide(label) <= room))
+      return round.map(({ at, label }) => [label, shareOf(axis, at)]);
   }
   const values = MARKS.map((part) => valueAt(axis, part));
   const spelled = (/** @type {number} */ digits, /** @type {number} */ part) =>

@@ -4,8 +4,8 @@ import { html, computed } from "./ui.js";
 import { useAsk } from "./ask.js";
 import { ranges } from "./api.js";
 import { differing, group, sort } from "./state.js";
-import { groups, hparams, labelOf, metricOf, runs, shown, shownColumns, groupColour } from "./runs.js";
-import { number, onPoint } from "./format.js";
+import { groups, hparams, metricOf, rankedBy, runs, shown, shownColumns, groupColour } from "./runs.js";
+import { counted, number, onPoint } from "./format.js";
 
 // Parameters that tell repeats apart.
 const REPEATS = /^(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?$/i;
@@ -31,7 +31,7 @@ export function Verdict() {
   const wanted = asked && groups.value.length > 1 ? { ...asked, by: group.value } : null;
   const { data, error } = useAsk("configurations", wanted, { live: true });
   if (!wanted || error || data?.by !== group.value) return null;
-  return html`<p class="pane-verdict" role="status">By ${labelOf(`${data.tag}:${data.stat}`)}: ${data.verdict}</p>`;
+  return html`<p class="pane-verdict" role="status">By ${rankedBy(`${data.tag}:${data.stat}`)}: ${data.verdict}</p>`;
 }
 
 /** @param {{ metric: string }} props */
@@ -51,11 +51,11 @@ function Importance({ metric, asked }) {
   if (!data?.hparams.length) return null;
   const rows = /** @type {any[]} */ (data.hparams).filter((each) => !differing.value || each.values > 1);
   return html`<section class="part">
-    <h2 class="part-head plain"><span>What decides ${labelOf(metric)}</span><span class="rule"></span></h2>
+    <h2 class="part-head plain"><span>What decides ${rankedBy(metric)}</span><span class="rule"></span></h2>
     <div class="card media-card scroll" tabindex="0">
       <p class="dim">
-        The share of the variance (of ranks) that each hyperparameter explains
-        ${data.not_finite > 0 && `; ${data.not_finite} of the runs are not finite and count as the worst`}
+        The share of the variance (of ranks) that each hyperparameter
+        predicts${data.not_finite > 0 && `; ${counted(data.not_finite, "run")} without a finite value ranked last`}
       </p>
       <table class="plain-table importance">
         <thead>
@@ -104,7 +104,7 @@ function Configurations({ metric, asked }) {
   const aligned = names.map((name) => onPoint(rows.map((row) => text(row[name]))));
   return html`<section class="part">
     <h2 class="part-head plain">
-      <span>Configurations by ${labelOf(metric)}, best first</span><span class="rule"></span>
+      <span>Configurations by ${rankedBy(metric)}, best first</span><span class="rule"></span>
     </h2>
     <div class="card media-card scroll" tabindex="0">
       ${data.verdict && html`<p class="verdict">${data.verdict}</p>`}

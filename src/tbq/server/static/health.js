@@ -44,7 +44,7 @@ export function Health() {
   const findings = [...(data.problems ?? []), ...(data.findings ?? [])].sort(
     (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity),
   );
-  const restarts = data.restarts ?? [];
+  const resumed = new Set((data.restarts ?? []).map((/** @type {{ id: number }} */ each) => each.id)).size;
   const counts = ORDER.map((name) => [name, findings.filter((each) => each.severity === name).length]).filter(
     ([, n]) => n,
   );
@@ -62,9 +62,9 @@ export function Health() {
         }
       </span>
       ${
-        restarts.length > 0 &&
+        resumed > 0 &&
         html`<span class="dim">
-          ${count(restarts.length)} series ${restarts.length === 1 ? "was" : "were"} resumed; dotted lines mark where.
+          ${counted(resumed, "run")} ${resumed === 1 ? "was" : "were"} resumed; dotted lines mark where.
         </span>`
       }
       ${data.running && html`<span class="dim">checking again …</span>`}

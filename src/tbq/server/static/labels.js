@@ -51,10 +51,10 @@ function joined(name, parts, keep) {
   let out = "";
   let end = 0; // of the part before
   parts.forEach((part, i) => {
-    if (keep(i, parts.length)) out += (out ? name.slice(end, part.index) : "") + part[0];
+    if (keep(i, parts.length)) out += (out || i === 0 ? name.slice(end, part.index) : "") + part[0];
     end = part.index + part[0].length;
   });
-  return out;
+  return parts.length > 0 && keep(parts.length - 1, parts.length) ? out + name.slice(end) : out;
 }
 
 /** @param {string[]} names @param {number} room @returns {string[]} */

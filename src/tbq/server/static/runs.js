@@ -319,6 +319,11 @@ export function labelOf(key) {
   return FACTS[key] ?? key;
 }
 
+/** The metric that runs are compared by. @param {string} key */
+export function rankedBy(key) {
+  return metricOf(key)?.stat === "last" ? `the last ${labelOf(key)}` : labelOf(key);
+}
+
 /** @param {any} value */
 const missing = (value) =>
   value === null || value === undefined || value === "" || (typeof value === "number" && Number.isNaN(value));

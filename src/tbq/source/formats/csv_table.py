@@ -109,20 +109,29 @@ class CsvTable:
         if not first and (chosen != self._chosen or time != self._time):
             raise ReplacedError
         self._chosen, self._time = chosen, time
-        steps = self._steps_of(chosen, cells, count)
+        steps, stepless = self._steps_of(chosen, cells, count)
         times = np.full(count, np.nan) if time is None else columns[time][0]
         metrics = {name: column for name, column in columns.items() if name not in (chosen, time)}
+        for _, present in metrics.values():
+            present[stepless] = 0
         sink.columns(steps, np.ascontiguousarray(times), metrics)
 
-    def _steps_of(self, chosen: str | None, cells: Mapping[str, Any], count: int) -> NDArray[np.int64]:
+    def _steps_of(
+        self, chosen: str | None, cells: Mapping[str, Any], count: int
+    ) -> tuple[NDArray[np.int64], list[int]]:
+        """The step of each row, and the rows that have none."""
         import numpy as np
 
         if chosen is None:
-            return np.arange(self._steps.rows - count, self._steps.rows, dtype=np.int64)
+            return np.arange(self._steps.rows - count, self._steps.rows, dtype=np.int64), []
         known = cells[chosen]
-        steps = known if isinstance(known, np.ndarray) else np.array(filled(known, self._last_step), np.int64)
-        self._last_step = int(steps[-1])
-        return np.ascontiguousarray(steps, np.int64)
+        if isinstance(known, np.ndarray):
+            self._last_step = int(known[-1])
+            return np.ascontiguousarray(known, np.int64), []
+        steps = filled(known, self._last_step)
+        self._last_step = next((step for step in reversed(steps) if step is not None), self._last_step)
+        stepless = [row for row, step in enumerate(steps) if step is None]
+        return np.array([step or 0 for step in steps], np.int64), stepless
 
     def _table(self, data: bytes) -> pa.Table:
         import pyarrow as pa

@@ -40,13 +40,15 @@ class RowTable:
         if not first and (chosen != self._chosen or time != self._time):
             raise ReplacedError
         self._chosen, self._time = chosen, time
-        steps = (
+        steps: list[int | None] = (
             list(range(before, before + len(rows)))
             if chosen is None
             else filled([row.get(chosen) for row in rows], self._last_step)
         )
-        self._last_step = steps[-1]
+        self._last_step = next((step for step in reversed(steps) if step is not None), self._last_step)
         for row, step in zip(rows, steps, strict=True):
+            if step is None:
+                continue
             wall_time = None if time is None else number(row.get(time))
             values = {
                 tag: value

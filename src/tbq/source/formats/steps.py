@@ -34,7 +34,8 @@ class StepColumn:
 
     It is the first of the step columns that has a whole number in every row; else the first that has only whole
     numbers and blanks. A blank row gets the step of the row before it. One column is used for the whole file, because
-    steps of two columns cannot be compared. The other columns stay metrics.
+    steps of two columns cannot be compared. The other columns stay metrics. A row without metrics may have no step:
+    if its cell is not a whole number.
     """
 
     rows: int = 0
@@ -114,12 +115,15 @@ def _said(reasons: Sequence[str], outcome: str) -> str:
     return f"{'; '.join(reasons)}: {outcome}" if reasons else ""
 
 
-def filled(cells: Sequence[Any], before: int = 0) -> list[int]:
-    """The step of each row. A row without a step gets the step of the row before it."""
-    steps: list[int] = []
+def filled(cells: Sequence[Any], before: int = 0) -> list[int | None]:
+    """The step of each row. A blank row gets the step of the row before it; a row with anything else has none."""
+    steps: list[int | None] = []
     for cell in cells:
         known = step(cell)
-        before = known if known is not None else before
+        if known is None and not blank(cell):
+            steps.append(None)
+            continue
+        before = before if known is None else known
         steps.append(before)
     return steps
 

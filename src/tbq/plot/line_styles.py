@@ -13,7 +13,7 @@ _KINDS = [(dashes, marker) for marker in MARKERS for dashes in DASHES]
 MOST = 20
 
 
-class Look(NamedTuple):
+class LineStyle(NamedTuple):
     """A line's colour, dashes and marker."""
 
     colour: str
@@ -21,18 +21,18 @@ class Look(NamedTuple):
     marker: str = ""
 
 
-def looks(colours: Mapping[str, str], varied: bool = False) -> dict[str, Look]:
-    """The look of each group. With `varied`, dashes differ even if colours do, for grey prints and for similar colours.
+def line_styles(colours: Mapping[str, str], varied: bool = False) -> dict[str, LineStyle]:
+    """The line style of each group. With `varied`, dashes differ even if colours do: for grey prints, similar colours.
 
-    >>> [look.dashes for look in looks({"a": "red", "b": "blue", "c": "red"}).values()]
+    >>> [style.dashes for style in line_styles({"a": "red", "b": "blue", "c": "red"}).values()]
     ['-', '-', (0, (5, 1.5))]
     """
-    chosen: dict[str, Look] = {}
-    taken: set[Look] = set()
+    chosen: dict[str, LineStyle] = {}
+    used: set[LineStyle] = set()
     for i, (name, colour) in enumerate(colours.items()):
         first = i if varied else 0
-        options = (Look(colour, *_KINDS[(first + k) % len(_KINDS)]) for k in range(len(_KINDS)))
-        look = next((each for each in options if each not in taken), Look(colour))
-        taken.add(look)
-        chosen[name] = look
+        options = (LineStyle(colour, *_KINDS[(first + k) % len(_KINDS)]) for k in range(len(_KINDS)))
+        line_style = next((each for each in options if each not in used), LineStyle(colour))
+        used.add(line_style)
+        chosen[name] = line_style
     return chosen
