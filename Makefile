@@ -11,7 +11,7 @@ SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help prepared install demo test pytest test-long explore test-interop test-browser test-gpu lint lint-page bench bench-gpu docs docs-serve gallery recording corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test pytest test-long explore test-interop test-browser test-gpu lint lint-page shells wheels test-wheel bench bench-gpu docs docs-serve gallery recording corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,8 +51,14 @@ test: $(BIN)/python ## all tests but the long ones, and those of frameworks and 
 pytest: prepared
 	$(call pytest,"not long")
 
-test-long: prepared ## tests that take seconds each: kills, bombs, random histories, real servers
+test-long: prepared shells ## tests that take seconds each: kills, bombs, random histories, real servers
 	$(call pytest,long)
+
+# For the tests of completion; without them these tests are skipped.
+shells:
+	@{ command -v zsh && command -v fish; } > /dev/null \
+	  || { command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq zsh fish > /dev/null; } \
+	  || echo "there is no zsh or no fish: completion is tested without it"
 
 explore: prepared ## property tests with EXAMPLES times as many new examples each, from SEED (by default a random one)
 	env -u CI TBQ_EXAMPLES=$(EXAMPLES) $(call pytest,hypothesis) --timeout=0 --hypothesis-seed=$(SEED)
@@ -170,6 +176,13 @@ corpus: build/checked/fuzzers build/fuzz/built build/seeds/unpacked ## what make
 	  && mkdir -p build/merged/$$name build/corpus/$$name \
 	  && build/fuzz/fuzz_$$name -merge=1 -use_counters=0 build/merged/$$name build/seeds/$$name build/corpus/$$name 2> build/merged/$$name.log \
 	  && $(BIN)/python cpp/fuzz/corpus.py pack $$name build/merged/$$name || exit 1; done
+
+# zig compiles for every Linux; the Pythons of 3.11 and of 3.12, 3.13 or 3.14 bring only their headers.
+wheels: $(BIN)/python ## sdist and Linux wheels into dist/: glibc and musl, x86_64 and aarch64, cp311 and cp312-abi3
+	$(BIN)/python release/wheels.py $(WHEELS)
+
+test-wheel: $(BIN)/python ## each wheel of dist/ in a fresh venv of each Python that is here, without a compiler
+	$(BIN)/python release/test_wheel.py $(WHEEL_TESTS)
 
 bench: prepared ## speed and memory beside the peers, as ratios
 	$(PIP) --group bench

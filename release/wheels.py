@@ -88,6 +88,12 @@ def _environment(python: Path) -> Path:
     return inside
 
 
+def _zig() -> str:
+    """One zig for all: it compiles the C++ library once for each place that it runs from."""
+    code = "import ziglang, os; print(os.path.dirname(ziglang.__file__))"
+    return _run(_environment(Path(sys.executable)), "-c", code).strip() + "/zig"
+
+
 def _sdist(out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     code = f"import scikit_build_core.build as backend; print(backend.build_sdist({str(out.resolve())!r}))"
@@ -107,8 +113,7 @@ def _wheel(sdist: Path, abi: str, python: Path, platform: str, out: Path) -> Pat
     settings = {
         "CMAKE_TOOLCHAIN_FILE": ROOT / "release" / "zig.cmake",
         "TBQ_TARGET": target,
-        "TBQ_ZIG": _run(inside, "-c", "import ziglang, os; print(os.path.dirname(ziglang.__file__))").strip()
-        + "/zig",
+        "TBQ_ZIG": _zig(),
         "TBQ_STUB": _stub(out, abi, platform),
         # Python's own suffix names the machine that builds.
         "SKBUILD_SOABI": f"cpython-{abi[2:]}-{target.split('-')[0]}-linux-{'musl' if 'musl' in target else 'gnu'}",

@@ -16,5 +16,6 @@ void bind_termination(nanobind::module_& m);
 void bind_text(nanobind::module_& m);
 void bind_encode(nanobind::module_& m);
 void bind_elements(nanobind::module_& m);
+void bind_formats(nanobind::module_& m);
 
 }  // namespace tbq

@@ -171,10 +171,10 @@ void bind_encode(nb::module_& m) {
   nb::class_<EventBuffer>(m, "EventBuffer", "Event records to be written.")
       .def(
           "__init__",
-          [](EventBuffer* self, size_t full_bytes, size_t full_events, size_t max_bytes) {
-            new (self) EventBuffer(BufferLimits{full_bytes, full_events, max_bytes});
+          [](EventBuffer* self, size_t full_bytes, size_t full_events, size_t max_bytes, bool watch_steps) {
+            new (self) EventBuffer(BufferLimits{full_bytes, full_events, max_bytes, watch_steps});
           },
-          nb::arg("full_bytes"), nb::arg("full_events"), nb::arg("max_bytes"))
+          nb::arg("full_bytes"), nb::arg("full_events"), nb::arg("max_bytes"), nb::arg("watch_steps") = true)
       .def("scalar", &add_scalar, nb::arg("tag").none(), nb::arg("value").none(), nb::arg("step").none(),
            nb::arg("wall_time").none(), nb::arg("style") = 0, nb::arg("metadata") = nb::bytes("", 0))
       .def("scalars", &add_scalars, nb::arg("metrics"), nb::arg("step").none(), nb::arg("wall_time").none(),

@@ -35,4 +35,5 @@ NB_MODULE(_core, m) {
   tbq::bind_text(m);
   tbq::bind_encode(m);
   tbq::bind_elements(m);
+  tbq::bind_formats(m);
 }

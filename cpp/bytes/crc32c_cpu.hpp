@@ -44,7 +44,8 @@ namespace tbq {
 #if defined(TBQ_CRC_SSE42)
 
 inline bool cpu_has_crc() {
-  // Not __builtin_cpu_supports: its runtime is missing where a program is not linked by the system's compiler.
+  // Not __builtin_cpu_supports: its runtime is missing where a program is not linked by the system's
+  // compiler.
   static const bool has = [] {
 #ifdef _MSC_VER
     int info[4];

@@ -1,29 +1,34 @@
 // Reads the status of a path with one system call.
 #include "io/file_status.hpp"
 
+#ifdef _WIN32
+
+#include "io/windows_file.hpp"
+
+namespace tbq {
+
+FileStatus status_of(const std::string& path) { return windows_status(path); }
+FileStatus status_of(int descriptor) { return windows_status(descriptor); }
+
+}  // namespace tbq
+
+#else
+
 #include <sys/stat.h>
 
 #include <cerrno>
 
 #include "io/system_call.hpp"
 
-#ifdef _WIN32
-#include <filesystem>
-#endif
-
 namespace tbq {
 namespace {
 
-#ifdef _WIN32
-using Info = struct _stat64;
-#else
 using Info = struct stat;
 
 template <class Time>
 int64_t nanoseconds(const Time& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + static_cast<int64_t>(time.tv_nsec);
 }
-#endif
 
 FileStatus status_from(int failed, const Info& info) {
   FileStatus status;
@@ -31,11 +36,6 @@ FileStatus status_from(int failed, const Info& info) {
     status.error = errno;
     return status;
   }
-#ifdef _WIN32
-  status.is_regular = (info.st_mode & _S_IFREG) != 0;
-  status.is_directory = (info.st_mode & _S_IFDIR) != 0;
-  status.modified = static_cast<int64_t>(info.st_mtime) * 1'000'000'000;  // whole seconds only
-#else
   status.is_regular = S_ISREG(info.st_mode);
   status.is_directory = S_ISDIR(info.st_mode);
 #ifdef __APPLE__
@@ -47,7 +47,6 @@ FileStatus status_from(int failed, const Info& info) {
 #endif
   status.device = static_cast<uint64_t>(info.st_dev);
   status.inode = static_cast<uint64_t>(info.st_ino);
-#endif
   status.size = static_cast<uint64_t>(info.st_size);
   return status;
 }
@@ -56,21 +55,14 @@ FileStatus status_from(int failed, const Info& info) {
 
 FileStatus status_of(const std::string& path) {
   Info info;
-#ifdef _WIN32
-  const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
-  return status_from(_wstat64(native.c_str(), &info), info);
-#else
   return status_from(retried([&] { return ::stat(path.c_str(), &info); }), info);
-#endif
 }
 
 FileStatus status_of(int descriptor) {
   Info info;
-#ifdef _WIN32
-  return status_from(_fstat64(descriptor, &info), info);
-#else
   return status_from(retried([&] { return ::fstat(descriptor, &info); }), info);
-#endif
 }
 
 }  // namespace tbq
+
+#endif

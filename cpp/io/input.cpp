@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>  // SEEK_SET
 #include <cstring>
 
 #include "io/memory_file.hpp"
@@ -12,10 +11,9 @@
 #include "io/system_call.hpp"
 
 #ifdef _WIN32
-#include <fcntl.h>
 #include <io.h>
 
-#include <filesystem>
+#include "io/windows_file.hpp"
 #else
 #include <fcntl.h>
 #include <unistd.h>
@@ -40,13 +38,13 @@ int File::open(const std::string& path) {
 
 int File::open_disk(const std::string& path) {
 #ifdef _WIN32
-  const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
-  fd_ = _wopen(native.c_str(), _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+  fd_ = open_windows_file(path, false);
+  if (fd_ < 0) return -fd_;
 #else
   // A FIFO must not block the open.
   fd_ = retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); });
-#endif
   if (fd_ < 0) return errno;
+#endif
   status_ = status_of(fd_);
   if (status_.error != 0) return status_.error;
   if (status_.is_directory) return EISDIR;
@@ -76,16 +74,16 @@ int64_t File::read_at(uint64_t offset, void* into, size_t count) const {
   while (done < count) {
     const size_t wanted = std::min(count - done, kLargestCall);
 #ifdef _WIN32
-    if (_lseeki64(fd_, static_cast<int64_t>(offset + done), SEEK_SET) < 0) return -errno;
-    const auto got = _read(fd_, static_cast<uint8_t*>(into) + done, static_cast<unsigned>(wanted));
+    const int64_t got = read_windows_file(fd_, offset + done, static_cast<uint8_t*>(into) + done, wanted);
 #else
-    const auto got = retried([&] {
+    const auto read = retried([&] {
       return ::pread(fd_, static_cast<uint8_t*>(into) + done, wanted, static_cast<off_t>(offset + done));
     });
+    const int64_t got = read < 0 ? -errno : read;
 #endif
     if (got < 0) {
       if (done > 0) break;  // a bad sector: return the bytes before it; the next call returns the error
-      return -errno;
+      return got;
     }
     if (got == 0) break;
     done += static_cast<size_t>(got);

@@ -9,11 +9,9 @@
 #include "io/system_call.hpp"
 
 #ifdef _WIN32
-#include <fcntl.h>
 #include <io.h>
-#include <sys/stat.h>
 
-#include <filesystem>
+#include "io/windows_file.hpp"
 #else
 #include <fcntl.h>
 #include <unistd.h>
@@ -33,13 +31,12 @@ int Output::open(const std::string& path) {
     return 0;
   }
 #ifdef _WIN32
-  const std::filesystem::path native(reinterpret_cast<const char8_t*>(path.c_str()));
-  fd_ =
-      _wopen(native.c_str(), _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY | _O_NOINHERIT, _S_IREAD | _S_IWRITE);
+  fd_ = open_windows_file(path, true);
+  if (fd_ < 0) return error_ = -fd_;
 #else
   fd_ = retried([&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
-#endif
   if (fd_ < 0) return error_ = errno;
+#endif
   if (!buffer_) buffer_ = std::make_unique_for_overwrite<uint8_t[]>(kBuffer);
   return 0;
 }

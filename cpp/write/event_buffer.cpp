@@ -106,6 +106,7 @@ uint32_t EventBuffer::scalars(std::span<const Scalar> scalars, Stamp stamp) {
         }
       },
       [&] {
+        if (!limits_.watch_steps) return;
         watch_first(stamp);
         for (const Scalar& scalar : scalars) {
           const bool is_integer = scalar.style == ScalarStyle::tensor_int64;

@@ -40,6 +40,7 @@ struct BufferLimits {
   size_t full_bytes = size_t{1} << 20;
   size_t full_events = SIZE_MAX;
   size_t max_bytes = size_t{64} << 20;  // beyond this, appends report kOver, or are dropped and counted
+  bool watch_steps = true;              // note steps that go back
 };
 
 // Bytes of whole records, in the order they were appended.

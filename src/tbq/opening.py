@@ -14,7 +14,7 @@ from tbq.logdir import LogDir
 from tbq.problems import notices
 from tbq.source.discover import (
     Found,
-    discover,
+    Logs,
     find,
     is_lake,
     refuse_lakes,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tbq.source.discover import Source
     from tbq.source.merge import Merging
     from tbq.storage import Storage
+    from tbq.writers import Writers
 
 # The extensions of metrics files: without any, the code that reads them is not imported.
 _METRICS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".log")
@@ -47,6 +48,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
     storage: Storage | None = None,
     cache: StrPath | None = None,
     sub_runs: SubRunsAs = "fold",
+    source: Writers = None,
 ) -> LogDir:
     """Find event files below a directory; or open a file, a glob, `name:path`, a list of those, or {name: path}.
 
@@ -67,6 +69,10 @@ def open(  # noqa: A001 - tbq.open, as users read it
     tensorboardX makes it, is part of that run; with `sub_runs="keep"` it is its own run. tbq decodes small runs below
     other runs to find out.
 
+    Logs of other trackers are runs too: those of W&B, MLflow, trackio, Lightning, Keras, Hugging Face, Ray, Ultralytics
+    and Neptune, and JSON lines. tbq recognises them by their content; `source` limits the runs to those of one writer
+    ("events" for event files, "wandb", "mlflow", …) or of several.
+
     >>> tbq.open("runs")
     <tbq.LogDir 'runs': 9 runs, 10 files>
     """
@@ -79,7 +85,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
     refuse_lakes(named, "open it alone, without a name and without merge_runs")
     metrics = _metrics_as_events(named)
     remote = remote_for(named, storage, cache)
-    listing = find(named, remote=remote) if metrics is None else discover(metrics.paths, remote)
+    logs = Logs(remote, source, max_unpacked)
+    listing = find(named if metrics is None else sources(metrics.paths), remote=remote, logs=logs)
     refuse_other_files(listing)
     if not listing.runs:
         lake = _remote_lake(named, storage) if merge_runs is None else None
@@ -104,6 +111,7 @@ def open(  # noqa: A001 - tbq.open, as users read it
             storage=storage,
             cache=cache,
             sub_runs=sub_runs,
+            source=source,
         )
     )
     log = LogDir(Reader(listing, unpacked), reopen)

@@ -18,6 +18,7 @@ STAGES = [
     "tables",
     "live",
     "write",
+    "formats",
     "rewrite",
     "compat",
     "bind",

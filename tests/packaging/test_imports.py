@@ -132,6 +132,7 @@ STAGES = {
     "write",
 }  # fmt: skip
 OTHERS = [
+    (("completion", "bash"), set(), set()),
     (("demo", "x.runs"), {"write"}, set()),
     (("media", "RUNS", "-o", "x.media"), set(), set()),
     (("compare", "RUNS", "lr=0.1/seed=0", "lr=0.1/seed=1"), set(), set()),

@@ -16,7 +16,7 @@ ROOT = Path(tbq.__file__).parent
 #: Modules that everything may use.
 GROUND = (
     "errors", "arguments", "schema", "select", "text", "labels", "roles", "limits", "arrays", "progress", "scratch",
-    "problems", "storage", "termination", "numbers", "memory", "states", "arrow",
+    "problems", "storage", "termination", "numbers", "memory", "states", "arrow", "wire", "writers",
 )  # fmt: skip
 #: The path of data; this list is its only definition. Formats come before tables, because every table can be written.
 STAGES = (
@@ -75,11 +75,11 @@ def test_a_stage_imports_only_earlier_stages() -> None:
     assert not wrong, "imports of a later stage"
 
 
-#: What commands import besides `tbq` itself, the ground floor and each other: how to draw, where output goes, and the
-#: words that options take.
+#: What commands import besides `tbq` itself, the ground floor and each other: how to draw, where output goes, the
+#: words that options take, and the names that Tab completes.
 OF_COMMANDS = (
     "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.tensorboard", "tbq.columns.times",
-    "tbq.decode.options", "tbq.rewriting.options",
+    "tbq.decode.options", "tbq.decode.glance", "tbq.plot.options", "tbq.rewriting.options",
 )  # fmt: skip
 
 

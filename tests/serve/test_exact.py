@@ -11,11 +11,11 @@ import pytest
 from served import Asked, strict, unframed
 
 import tbq
+from tbq import wire
 from tbq.server.http.encoding import frame, to_json
 from tbq.server.report.embedded import written
 from tbq.server.sql.queries import run_query
 from tbq.server.sql.worker_pool import Job
-from tbq.write import wire
 
 FAR = 2**60 + 1
 VALUES = {

@@ -40,7 +40,9 @@ def test_a_named_file_beside_a_logdir(metrics: Path, tmp_path: Path) -> None:
     assert tbq.open({"a": metrics, "b": tmp_path / "runs"}).runs == ["a", "b"]
 
 
-def test_a_file_that_merely_lies_there_is_no_input(metrics: Path) -> None:
+def test_a_file_in_a_logdir_is_a_run_if_it_is_a_log(metrics: Path) -> None:
+    assert tbq.open(metrics.parent).series("train_loss").values.tolist() == [0.5, 0.1234567890123]
+    metrics.rename(metrics.with_name("table.csv"))
     with pytest.raises(SourceError, match="no event files here"):
         tbq.open(metrics.parent)
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tbq.assistant.tokens import beginning, tokens
 from tbq.numbers import number
@@ -114,6 +115,7 @@ def _clipped(line: str) -> str:
     return line if tokens(line) <= _LINE else f"{beginning(line, _LINE - 2)}…"
 
 
+@lru_cache(maxsize=10_000)
 def shown(name: str) -> str:
     """A name from a log: as it is if it is plain, otherwise quoted; long names lose their middle.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tbq.assistant.answer import ToolAnswer, shown
 from tbq.assistant.names import paths_of, runs_of, single_run
@@ -89,8 +89,13 @@ def _needing(log: LiveLog, answer: ToolAnswer) -> None:
         answer.listing(None, lines, "runs", "diagnose one of them with run=")
 
 
+def _quoted(hparams: Mapping[str, Any]) -> dict[str, Any]:
+    """Hyperparameters with names and texts as answers show them."""
+    return {shown(name): shown(value) if isinstance(value, str) else value for name, value in hparams.items()}
+
+
 def _history(log: LiveLog, run: str, findings: Sequence[Finding]) -> RunHistory:
-    """What a diagnosis needs, from the live store."""
+    """What a diagnosis needs, from the live store, with the names of tags, runs and hyperparameters quoted."""
     states, now = log.states_now(), log.clock()
     with log.lock:
         series = log.index.of_run.get(run)
@@ -105,12 +110,17 @@ def _history(log: LiveLog, run: str, findings: Sequence[Finding]) -> RunHistory:
             ]
         )
         takeovers = {} if series is None else {str(tag): at for tag, at in series.takeovers.items()}
-        hparams = {name: dict(of.values) for name, of in log.hparams.items()}
+        hparams = {name: _quoted(of.values) for name, of in log.hparams.items()}
         steps = {name: state.step for name, state in log.states.items()}
         age = log.states[run].age(now) if run in log.states else float("inf")
-    points = {tag: log.listing.points(run, tag) for tag in tags}
+    points = {}
+    for tag in tags:
+        name = shown(tag)
+        while name in points:  # another long name with the same start and end
+            name += "'"
+        points[name] = log.listing.points(run, tag)
     siblings = [
-        Sibling(name, states.get(name), step, hparams.get(name, {}))
+        Sibling(shown(name), states.get(name), step, hparams.get(name, {}))
         for name, step in steps.items()
         if name != run
     ]

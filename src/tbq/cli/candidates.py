@@ -15,14 +15,10 @@ if TYPE_CHECKING:
 
     import click
 
-    from tbq.source.discover import Run
-
 #: The answer if the name of a file is wanted; the shell completes it.
 FILES = [":files"]
-#: No list is longer, and no more directories and bytes are read for it.
+#: No list is longer.
 _MOST = 1000
-_FILES_READ = 4
-_BYTES_READ = 2 << 20
 
 _OPEN = re.compile(r"""((?:[^\s\\'"]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*)(?:(['"])(.*))?\Z""", re.DOTALL)
 _ENDED = re.compile(r"""(?:[^\s\\'"]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+(?=\s)|\s+""", re.DOTALL)
@@ -150,18 +146,19 @@ class _Typed:
             elif word == "--" and not self.ended:
                 self.ended = True
             elif word.startswith("-") and len(word) > 1 and not self.ended:
-                self._option(*word.partition("="))
+                self.pending = self._option(*word.partition("="))
             else:
                 self.plain.append(word)
 
-    def _option(self, name: str, equals: str, value: str) -> None:
+    def _option(self, name: str, equals: str, value: str) -> click.Parameter | None:
+        """Note an option; returns it if the next word is its value."""
         param = self.options.get(name)
         if param is None or getattr(param, "is_flag", False) or getattr(param, "count", False):
-            return
-        if equals:
-            self.given.setdefault(str(param.name), []).append(value)
-        else:
-            self.pending = param
+            return None
+        if not equals:
+            return param
+        self.given.setdefault(str(param.name), []).append(value)
+        return None
 
     def next_argument(self) -> click.Parameter | None:
         """The argument that the next plain word is; a list of words comes before later arguments."""
@@ -200,14 +197,9 @@ def _values(param: click.Parameter | None, word: str, typed: _Typed) -> list[str
 
 
 def _runs(word: str, typed: _Typed) -> list[str]:
-    return _beginning(word, (run.name for run in _listed(typed)))
+    from tbq.decode.glance import first_runs
 
-
-def _listed(typed: _Typed) -> list[Run]:
-    from tbq.source.discover import discover
-
-    directories = typed.log_directories()
-    return discover(directories).runs[:_MOST] if directories else []
+    return _beginning(word, (run.name for run in first_runs(typed.log_directories())))
 
 
 def _tags(word: str, typed: _Typed) -> list[str]:
@@ -215,22 +207,9 @@ def _tags(word: str, typed: _Typed) -> list[str]:
 
 
 def _tags_of(typed: _Typed) -> list[str]:
-    """The tags at the start of the newest files."""
-    from tbq.decode import DecodeOptions, decode
-    from tbq.source.discover import Run
+    from tbq.decode.glance import some_tags
 
-    wanted = set(typed.given.get("run", ()))
-    runs = _listed(typed)
-    chosen = [run for run in runs if run.name in wanted] or runs
-    newest = sorted(
-        ((Path(run.files[-1]).stat().st_mtime_ns, run) for run in chosen), key=lambda pair: pair[0]
-    )
-    heads = [Run(run.name, run.path, run.files[-1:], [(0, _BYTES_READ)]) for _, run in newest[-_FILES_READ:]]
-    from tbq import _core
-
-    kinds = _core.kinds()
-    result = decode(heads, kinds, DecodeOptions(threads=1, defer=True), lambda _path: None)
-    return sorted({tag for kind in kinds for tag in result.tags(kind) if not tag.startswith("_hparams_/")})
+    return some_tags(typed.log_directories(), typed.given.get("run", ()))
 
 
 def _best(word: str, typed: _Typed) -> list[str]:

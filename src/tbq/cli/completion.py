@@ -8,9 +8,14 @@ from tbq.cli.options import Command
 
 _EXAMPLES = """\b
 Examples:
-  eval "$(tbq completion bash)"                      # in ~/.bashrc
-  eval "$(tbq completion zsh)"                       # in ~/.zshrc, after compinit
-  tbq completion fish | source                       # in ~/.config/fish/config.fish
+  tbq completion bash
+  tbq completion fish
+
+\b
+To have it in every shell, add one line:
+  ~/.bashrc                    eval "$(tbq completion bash)"
+  ~/.zshrc, after compinit     eval "$(tbq completion zsh)"
+  ~/.config/fish/config.fish   tbq completion fish | source
 """
 
 # Each script passes what was typed up to the cursor to candidates.py. `:files` asks the shell for names of files.

@@ -122,6 +122,13 @@ def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None)
         ctx.with_resource(allowing(value))
 
 
+def _use_writers(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+    if value:
+        from tbq.writers import only
+
+        ctx.with_resource(only(value))
+
+
 def _use_storage(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
     if value:
         from tbq.storage import pairs, using
@@ -146,6 +153,15 @@ unpack_option: Decorator[Any] = rare_option(
 #: For files that are not plain files on this disk: compressed files, and objects of URLs.
 source_options: Decorator[Any] = _all(
     unpack_option,
+    rare_option(
+        "--source",
+        multiple=True,
+        metavar="WRITER",
+        expose_value=False,
+        callback=_use_writers,
+        help="Read only the logs of this writer: events (event files), wandb, mlflow, trackio, lightning, keras, "
+        "huggingface, ray, ultralytics, jsonl or neptune. May be repeated.  [default: all]",
+    ),
     rare_option(
         "--storage",
         multiple=True,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq import wire
 from tbq.compat.messages import message_class, raw_fields
 from tbq.compat.provider.index import BLOB_SEQUENCE, DATA_CLASSES
-from tbq.write import wire
 
 if TYPE_CHECKING:
     from tbq.compat.messages import Message

@@ -117,6 +117,16 @@ def of_unpacking(
     ]
 
 
+def of_logs(runs: Iterable[Run]) -> list[Problem]:
+    """What was lost of logs of other trackers, and what else there is to say about them."""
+    return [
+        problem
+        for run in runs
+        if run.remote is not None
+        for problem in run.remote.problems_of(run.files, run.name)
+    ]
+
+
 def _of_fault(fault: Fault, path: str, run: str) -> Problem:
     before, after = fault.step_before, fault.step_after
     if before is not None and after is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tbq import arrow
 from tbq.decode import decode
 from tbq.decode.options import DecodeOptions, OnError, Restarts
-from tbq.decode.problems import Warned, of_unpacking, problems_of, tell, unreadable
+from tbq.decode.problems import Warned, of_logs, of_unpacking, problems_of, tell, unreadable
 from tbq.errors import SelectionError
 from tbq.problems import SUB_RUNS_HINT
 from tbq.progress import Parts, reporting
@@ -188,6 +188,7 @@ class Reader:
             problems = unpacking + [
                 problem for problem in problems if problem.path not in paths or problem.code != "not_events"
             ]
+        problems += of_logs(runs)
         self.problems.update(dict.fromkeys(problems))
         self.has_read = True
         return problems

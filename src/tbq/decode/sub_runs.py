@@ -16,6 +16,7 @@ from tbq.decode import decode
 from tbq.decode.options import DecodeOptions
 from tbq.errors import SourceError
 from tbq.source.discover import Found, Run
+from tbq.source.formats.translation import Translations
 from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
@@ -161,6 +162,8 @@ def _candidates(runs: Sequence[Run]) -> tuple[dict[str, str], dict[str, tuple[_S
         parent = name.rpartition("/")[0] or "."
         if parent not in places or name == "." or _directory(places[name]) != places[parent]:
             continue
+        if isinstance(run.remote, Translations) and any(map(run.remote.is_log, run.files)):
+            continue
         of_run = tuple([_stamp(run, path) for path in run.files])
         if sum([stamp[1] for stamp in of_run]) <= MOST_BYTES:
             above[name], stamps[name] = parent, of_run
@@ -199,7 +202,7 @@ def _stamp(run: Run, path: str) -> _Stamp:
 
 def _has_failed(run: Run) -> bool:
     """Whether an object of the run could not be fetched; its file may hold an older version."""
-    return run.remote is not None and bool(run.remote.failed(filter(is_remote, run.files)))
+    return run.remote is not None and bool(run.remote.failed(filter(run.remote.has, run.files)))
 
 
 def _unhealthy(result: Result) -> set[int]:

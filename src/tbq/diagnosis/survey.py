@@ -17,6 +17,7 @@ from tbq.kinds.run_states import RunFacts, facts_of, totals_of
 from tbq.source import Found, Run, discover
 from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
 from tbq.source.files import HELD_BYTES, groups
+from tbq.source.formats.translation import Translations
 from tbq.source.growing import Growing
 from tbq.source.inflate import Unpacked
 
@@ -115,6 +116,15 @@ class Survey:
     @property
     def runs(self) -> list[Run]:
         return self.discovered.runs
+
+    @cached_property
+    def of_other_trackers(self) -> frozenset[str]:
+        """The runs whose files are logs of other trackers."""
+        return frozenset(
+            run.name
+            for run in self.runs
+            if isinstance(run.remote, Translations) and any(map(run.remote.is_log, run.files))
+        )
 
     def parts(self) -> Iterator[Survey]:
         """Surveys of a few runs each, read on first use; only this survey if the log is small."""

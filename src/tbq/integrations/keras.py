@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tbq import wire
 from tbq.arguments import described
 from tbq.errors import missing
 from tbq.write import options as writer_options
-from tbq.write import wire
 from tbq.write.arguments import bad
 from tbq.write.writer import SummaryWriter
 

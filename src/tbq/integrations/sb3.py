@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq import wire
 from tbq.errors import missing
-from tbq.write import hparams, wire
+from tbq.write import hparams
 from tbq.write.writer import SummaryWriter
 
 try:

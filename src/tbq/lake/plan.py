@@ -98,7 +98,7 @@ def _is_due(run: Run, notes: Sequence[str], growing: Growing) -> bool:
 def _is_readable(run: Run, path: str) -> bool:
     """Whether a file can be read to its end, or an object can be fetched."""
     try:
-        if run.remote is not None and is_remote(path):
+        if run.remote is not None and run.remote.has(path):
             run.remote.fetch([path])
             path = run.remote.path(path)
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

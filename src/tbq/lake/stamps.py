@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tbq.source import Run
+    from tbq.source.formats.translation import Translations
     from tbq.source.remote import Remote
 
 _HEAD, _TAIL = 256, 4096
@@ -65,7 +66,7 @@ def bytes_in(text: str) -> int:
     return sum(max(0, int(size)) for size in text.split("\0")[1::_FIELDS])
 
 
-def _stamp(remote: Remote, path: str) -> Stamp:
+def _stamp(remote: Remote | Translations, path: str) -> Stamp:
     version = remote.objects.get(path)
     if version is None:
         return stamp_of(path)

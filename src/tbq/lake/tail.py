@@ -33,7 +33,6 @@ from tbq.lake.state import State, metadata_for, metadata_in, text_of
 from tbq.problems import table_of_problems
 from tbq.schema import schema
 from tbq.source.discover import WHOLE, Found, Run
-from tbq.source.urls import is_remote
 from tbq.text import shown_path
 
 if TYPE_CHECKING:
@@ -307,6 +306,6 @@ def may_have_grown(state: State, before: Sequence[Stamp], now: Sequence[Stamp]) 
 def has_grown(run: Run, state: State) -> bool:
     """Whether the file still has the bytes that were read, and the new bytes continue them. The file was fetched."""
     path = state["file"]
-    if run.remote is not None and is_remote(path):
+    if run.remote is not None and run.remote.has(path):
         path = run.remote.path(path)
     return marks_of(path, state["resume"]) == state["marks"] and not starts_anew(path, state["resume"])

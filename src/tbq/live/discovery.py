@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tbq._core import WatchedPaths
 from tbq.errors import TbqError
 from tbq.problems import Problem
-from tbq.source.discover import Found, find, places_of, refuse_remote_lakes
+from tbq.source.discover import Found, Logs, find, places_of, refuse_remote_lakes
 
 if TYPE_CHECKING:
     from tbq.decode.sub_runs import SubRunFolder
@@ -33,11 +33,13 @@ class Discovery:
         items: Sequence[tuple[str | None, str]],
         remote: Remote | None = None,
         sub_runs: SubRunFolder | None = None,
+        logs: Logs | None = None,
     ) -> None:
         self._items = list(items)
         self._sub_runs = sub_runs  # None if they are runs of their own
         self._small = WatchedPaths()  # the files of which it depends
         self._remote = remote
+        self._logs = logs if logs is not None else Logs(remote)
         self._versions: dict[str, Object] = {}
         self._places = [place for _, path in self._items for place in places_of(path)]
         self._patterns = [place for place in self._places if glob.has_magic(place)]
@@ -80,7 +82,7 @@ class Discovery:
         self._matches = matches
         watched: list[str] = []
         try:
-            self._listed = find(self._items, watched, self._remote)
+            self._listed = find(self._items, watched, self._remote, self._logs)
             refuse_remote_lakes(self._listed, "new data is read from event files")
         except TbqError as wrong:
             if not self._searched:

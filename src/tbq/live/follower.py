@@ -25,10 +25,9 @@ from tbq.live.update import RunChanges, Tables, Update
 from tbq.problems import Problem, is_damage
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
-from tbq.source.discover import Source, refuse_lakes, remote_for, sources
+from tbq.source.discover import Logs, Source, refuse_lakes, remote_for, sources
 from tbq.source.files import bytes_of, fetch, files_of
 from tbq.source.inflate import Unpacked
-from tbq.source.urls import is_remote
 from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from tbq.source.discover import Found
     from tbq.storage import Storage
     from tbq.table.table import Table
+    from tbq.writers import Writers
 
 INTERVAL = 0.2  # seconds between two polls
 REMOTE_INTERVAL = 30.0  # of object stores, which charge for each listing
@@ -63,6 +63,7 @@ def follow(
     storage: Storage | None = None,
     cache: StrPath | None = None,
     sub_runs: SubRunsAs = "fold",
+    source: Writers = None,
 ) -> Follower:
     """Follow a log directory while it is being written; iterate over the `Follower` for new data.
 
@@ -70,7 +71,7 @@ def follow(
     `log.scalars`; they also select names that appear later, and need not match any. `kinds` are tables ("scalars",
     "images", …; default: all). `interval` is in seconds (default: 0.2, or 30 for URLs). With `from_start=False`, data
     that exists now is read, but is not part of any update. `on_error="raise"` raises at the first damage; the next
-    poll continues after it. `sub_runs` is that of `tbq.open`.
+    poll continues after it. `sub_runs` and `source` are those of `tbq.open`.
 
     >>> with tbq.follow("runs", tag="val/loss") as follower:
     ...     for update in follower:
@@ -81,7 +82,7 @@ def follow(
     return Follower(
         path, run=run, tag=tag, kinds=kinds, steps=steps, restarts=restarts, interval=interval,
         from_start=from_start, threads=threads, on_error=on_error, max_unpacked=max_unpacked, storage=storage,
-        cache=cache, sub_runs=sub_runs,
+        cache=cache, sub_runs=sub_runs, source=source,
     )  # fmt: skip
 
 
@@ -118,6 +119,7 @@ class Follower:
         storage: Storage | None = None,
         cache: StrPath | None = None,
         sub_runs: SubRunsAs = "fold",
+        source: Writers = None,
     ) -> None:
         self._run = _selection(run, "run")
         self._tag = _selection(tag, "tag")
@@ -139,7 +141,8 @@ class Follower:
         self._unpacked = unpacked = Unpacked(max_unpacked)
         # Views use these; users do not need them.
         choice("sub_runs", sub_runs, get_args(SubRunsAs))
-        self.discovery = Discovery(items, remote, SubRunFolder(unpacked) if sub_runs == "fold" else None)
+        folder = SubRunFolder(unpacked) if sub_runs == "fold" else None
+        self.discovery = Discovery(items, remote, folder, Logs(remote, source, max_unpacked))
         self.reader = Reader(self.discovery.found, unpacked)
         self._tables = FollowedTables(kinds, self._tag, self.reader, self.path, on_error)
         #: the tables of updates
@@ -412,12 +415,13 @@ class Follower:
                 self.reader.found = found
                 wanted = set(self._run.resolve([run.name for run in found.runs]).names)
                 self._chosen = [run for run in found.runs if run.name in wanted]
-                if found.remote is None:
+                if found.remote is None or not found.remote.moves:
                     self.store.set_runs(self._chosen)
                 self._followed = found
             if found.remote is not None:
                 self._fetch(most)
-                self.store.set_runs(self._chosen)  # a replaced object is a new file
+                if found.remote.moves:
+                    self.store.set_runs(self._chosen)  # a replaced object is a new file
         core = self.store.poll(rows, most)
         runs = list(self.store.runs)
         problems = []
@@ -453,7 +457,7 @@ class Follower:
         remote = self.discovery.found.remote
         assert remote is not None
         for run in self._chosen:
-            failures = remote.failed(filter(is_remote, run.files)).values()
+            failures = remote.failed(filter(remote.has, run.files)).values()
             self._unfetchable += [_problem("unreadable", each, run.name) for each in failures]
 
     def _doubt(self, problems: Sequence[Problem]) -> None:

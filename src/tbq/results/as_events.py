@@ -12,12 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tbq import _core
+from tbq import _core, wire
 from tbq.export.names import part
 from tbq.export.target import unwritable
 from tbq.results.metrics import is_metrics_file, metrics
 from tbq.scratch import Scratch, temporary
-from tbq.write import wire
 from tbq.write.scalars import EXACT
 
 _FULL = 1 << 20

@@ -6,7 +6,6 @@ Hugging Face, Ray Tune's `result.json` and `progress.csv`, and the files of `Met
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError, UsageError, warn
 from tbq.results.checkpoint.parameter import as_text
-from tbq.results.metrics_files import STEP_COLUMNS, csv_rows, json_rows, side_by_side
 from tbq.results.metrics_table import read_rows
 from tbq.source import is_event_file
+from tbq.source.formats.steps import TIME_COLUMNS, StepColumn, filled, number
+from tbq.source.formats.text_rows import STEP_COLUMNS, csv_rows, json_rows, side_by_side
 from tbq.source.urls import refuse_remote
 from tbq.text import shown_name
 
 if TYPE_CHECKING:
     from tbq.table import Table
 
-TIME_COLUMNS = ("wall_time", "timestamp")
 # File names that do not identify a run, which is then named after its folder.
 _PLAIN_NAMES = {"metrics", "progress", "result", "trainer_state", "log", "training", "history"}
 # Text that a person reads as a number, such as 1,000 or 50 %.
@@ -103,24 +102,24 @@ def _table(rows: Sequence[Row], run: str) -> Table:
 
     named, positions = steps_of(rows)
     time = next(
-        (name for name in TIME_COLUMNS if any(_number(row.get(name)) is not None for row in rows)), None
+        (name for name in TIME_COLUMNS if any(number(row.get(name)) is not None for row in rows)), None
     )
     series: dict[str, tuple[list[int], list[float | None], list[float]]] = {}
     left_out = _LeftOut()
     for step, row in zip(positions, rows, strict=True):
         if step is None:
             continue
-        wall_time = None if time is None else _number(row.get(time))
+        wall_time = None if time is None else number(row.get(time))
         for tag, value in row.items():
             if tag in (named, time):
                 continue
-            number = _number(value)
-            left_out.note(tag, step, value, number)
-            if number is not None:
+            real = number(value)
+            left_out.note(tag, step, value, real)
+            if real is not None:
                 steps, times, kept = series.setdefault(tag, ([], [], []))
                 steps.append(step)
                 times.append(wall_time)
-                kept.append(number)
+                kept.append(real)
     left_out.report(series)
     if not series:
         raise SourceError(
@@ -138,17 +137,6 @@ def _table(rows: Sequence[Row], run: str) -> Table:
         pa.array([value for tag in tags for value in series[tag][2]], pa.float64()),
     ]
     return Table(pa.Table.from_arrays(columns, schema=schema("scalars")), kind="scalars")
-
-
-def _number(value: Any) -> float | None:
-    if value is None or isinstance(value, str | bytes):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    except (TypeError, ValueError):
-        return None
 
 
 @dataclass
@@ -185,84 +173,20 @@ class _LeftOut:
 
 
 def steps_of(rows: Sequence[Row]) -> tuple[str | None, Sequence[int | None]]:
-    """The name of the column with the steps (None if rows are numbered), and the step of each row.
-
-    It is the first of the step columns that has a whole number in every row; else the first that has only whole
-    numbers and blanks. A blank row gets the step of the row before it. One column is used for the whole file, because
-    steps of two columns cannot be compared. The other columns stay metrics. A row without metrics may have no step: if
-    its cell is not a whole number.
-    """
-    numbered = list(enumerate(rows, 1))
-    judged = [each for each in numbered if any(map(_is_metric, each[1].items()))] or numbered
-    partial: tuple[str, str] | None = None
-    refused = []
-    for name in STEP_COLUMNS:
-        cells = [(number, row.get(name)) for number, row in judged]
-        known = [(number, cell) for number, cell in cells if not _blank(cell)]
-        odd = next(((number, cell) for number, cell in known if _step(cell) is None), None)
-        blank = [number for number, cell in cells if _blank(cell)]
-        if not known:
-            continue
-        if odd is not None:
-            refused.append(f"column {name!r} has {odd[1]!r} in row {odd[0]}, want a whole number of 64 bits")
-        elif blank:
-            empty = (
-                f"column {name!r} is blank in {len(blank):,} of {len(cells):,} rows, first in row {blank[0]}"
-            )
-            partial = partial or (name, empty)
-        else:
-            if partial:
-                refused.append(partial[1])
-            _warn_steps(refused, f"the steps are those of {name!r}")
-            return name, _filled(name, rows)
-    if partial is None:
-        _warn_steps(refused, "the rows are numbered instead")
+    """The name of the column with the steps (None if rows are numbered), and the step of each row; see `StepColumn`."""
+    column = StepColumn()
+    column.add_rows(rows)
+    name, said = column.choice()
+    if said:
+        warn(said)
+    if name is None:
         return None, list(range(len(rows)))
-    _warn_steps([*refused, partial[1]], "such a row gets the step of the row before it")
-    return partial[0], _filled(partial[0], rows)
-
-
-def _warn_steps(reasons: Sequence[str], outcome: str) -> None:
-    if reasons:
-        warn(f"{'; '.join(reasons)}: {outcome}")
-
-
-def _filled(name: str, rows: Sequence[Row]) -> list[int | None]:
-    """The step of each row. A row with a blank gets the step of the row before it."""
-    steps: list[int | None] = []
-    odd = []
-    last = 0
-    for number, row in enumerate(rows, 1):
-        cell = row.get(name)
-        step = _step(cell)
-        if step is None and not _blank(cell):
-            odd.append(f"row {number} has {cell!r}")
-            steps.append(None)
-            continue
-        last = last if step is None else step
-        steps.append(last)
+    steps = filled([row.get(name) for row in rows])
+    odd = [number for number, step in enumerate(steps, 1) if step is None]
     if odd:
-        warn(
-            f"column {name!r}: {odd[0]}, want a whole number of 64 bits: {len(odd):,} such rows are left out"
-        )
-    return steps
-
-
-def _is_metric(item: tuple[str, Any]) -> bool:
-    name, value = item
-    return name not in STEP_COLUMNS and name not in TIME_COLUMNS and _number(value) is not None
-
-
-def _blank(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
-def _step(value: Any) -> int | None:
-    """A whole number of 64 bits, exactly; None for every other value."""
-    number = _number(value)
-    if number is None or not math.isfinite(number) or number != math.floor(number):
-        return None
-    return int(value) if -(2**63) <= int(value) < 2**63 else None
+        first = f"row {odd[0]} has {rows[odd[0] - 1].get(name)!r}"
+        warn(f"column {name!r}: {first}, want a whole number of 64 bits: {len(odd):,} such rows are left out")
+    return name, steps
 
 
 def _plain(value: Any) -> Any:

@@ -15,12 +15,13 @@ from tbq import decode as _decode
 from tbq.decode import problems as _problems
 from tbq.errors import DamageError, SelectionError, SourceError, warn
 from tbq.export.target import unwritable
-from tbq.problems import Problem, notices
+from tbq.problems import Problem, is_damage, notices
 from tbq.rewriting import plan
 from tbq.rewriting.report import Report, RunReport
 from tbq.rewriting.target import LEFT, UnfinishedTarget, check, scratch
 from tbq.source import Run, discover, is_event_file
-from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
+from tbq.source.discover import Logs, refuse_lakes, refuse_remote_lakes, remote_for, sources
+from tbq.source.formats.translation import Translations
 from tbq.source.inflate import Unpacked
 from tbq.text import counted, shell_word, shown_path, system_name
 
@@ -55,7 +56,9 @@ def execute(
     """Rewrite `source` to `out` as `options` say."""
     named = sources(source)
     refuse_lakes(named, "tbq rewrite needs event files")
-    discovered = discover(source, remote_for(named, storage, cache))
+    remote = remote_for(named, storage, cache)
+    # TensorBoard does not show float64 unless it is asked to, so the numbers of other trackers become float32.
+    discovered = discover(source, remote, Logs(remote, max_unpacked=max_unpacked, exact=False))
     refuse_remote_lakes(discovered, "tbq rewrite needs event files")
     target = check(out, discovered.paths)
     if not discovered.runs:
@@ -80,6 +83,7 @@ def execute(
     survey = _survey(runs, unpacked, threads)
     reports = survey.files
     packed = _problems.of_unpacking(unpacked.failures, reports, runs)
+    packed += [problem for problem in _problems.of_logs(runs) if is_damage(problem)]
     _refuse_damage(reports, packed, runs, options)
     rules, empty = plan.make_rules(survey, runs, options)
     execution = _Execution(survey, reports, packed, runs, options, rules, unpacked, progress)
@@ -115,7 +119,8 @@ def _survey(runs: Sequence[Run], unpacked: Unpacked, threads: int | None) -> Res
 def _refuse_damage(
     reports: Sequence[FileReport], packed: Sequence[Problem], runs: Sequence[Run], options: RewriteOptions
 ) -> None:
-    """Without `repair`, raise on damage before anything is written; `packed` are the problems of unpacking."""
+    """Without `repair`, raise on damage before anything is written; `packed` are the problems of unpacking and
+    translating."""
     if options.repair:
         return
     if packed:
@@ -190,7 +195,13 @@ class _Execution:
         first = self.first_file.get(index)
         if first is None:  # none of its files contains a record
             return RunReport(run.name, run.files, None)
-        name = _new_name(Path(_problems.path_of(self.reports[first])).name)
+        source = _problems.path_of(self.reports[first])
+        is_log = isinstance(run.remote, Translations) and run.remote.is_log(source)
+        name = (
+            f"events.out.tfevents.{index}.{self.reports[first].writer}"
+            if is_log
+            else _new_name(Path(source).name)
+        )
         place = beside.file(run.name, name) if beside else None
         report = self._call(index, place, self._ticker(index))
         target = beside.target if beside else Path()

@@ -20,6 +20,7 @@ from tbq.text import shell_word, shown_path
 if TYPE_CHECKING:
     import gzip
 
+    from tbq.source.formats.translation import Translations
     from tbq.source.remote import Remote
 
 _HEAD = 40  # bytes of the first record that every writer writes, with its time
@@ -66,11 +67,16 @@ class Copy(NamedTuple):
         return file == before or (file[:2] == before[:2] and file[2] > before[2])
 
 
-def without_copies(run: str, files: Sequence[str], remote: Remote | None) -> tuple[list[str], list[Copy]]:
+def without_copies(
+    run: str, files: Sequence[str], remote: Remote | Translations | None
+) -> tuple[list[str], list[Copy]]:
     """The files of a run to read, in their order, and the copies of them."""
     alike: dict[object, list[str]] = {}
     for path in files:
-        begin = _remote_key(path, remote) if remote is not None and is_remote(path) else _head(path)
+        if remote is not None and remote.has(path):
+            begin = _remote_key(path, remote) if is_remote(path) else None
+        else:
+            begin = _head(path)
         if begin is not None:
             alike.setdefault(begin, []).append(path)
     copies: list[Copy] = []
@@ -108,7 +114,7 @@ def _in_group(run: str, group: Sequence[str]) -> list[Copy]:
     return [Copy(run, path, of, exact, (stamps[path], stamps[of])) for path, (of, exact) in copies.items()]
 
 
-def _remote_key(url: str, remote: Remote) -> object:
+def _remote_key(url: str, remote: Remote | Translations) -> object:
     """A key that only equal objects share: an etag that is an MD5. Different objects may share other forms of etags."""
     version = remote.objects.get(url)
     return ("", version.size, version.etag) if version and _MD5.fullmatch(version.etag.strip('"')) else None

@@ -14,6 +14,9 @@ from tbq.arguments import StrPath, bad
 from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
 from tbq.source.copies import Copy, without_copies
+from tbq.source.formats.interface import Log
+from tbq.source.formats.recognise import Place, Recogniser, may_be_log
+from tbq.source.formats.translation import Translations
 from tbq.source.nearby import hint_for
 from tbq.source.urls import (
     LAKE,
@@ -26,8 +29,10 @@ from tbq.source.urls import (
 )
 from tbq.source.walk import Seen, is_event_file, walk
 from tbq.text import shown_name, shown_path, with_digits
+from tbq.writers import Writers, chosen
 
 if TYPE_CHECKING:
+    from tbq.limits import Size
     from tbq.source.remote import Remote
     from tbq.storage import Storage
 
@@ -53,7 +58,7 @@ class Run(NamedTuple):
     metadata: dict[bytes, bytes] | None = (
         None  # of tags; set if this is a part of a run, and an earlier part had them
     )
-    remote: Remote | None = None  # fetches the files that are URLs
+    remote: Remote | Translations | None = None  # fetches the files that are URLs or logs of other trackers
     copies: Sequence[Copy] = ()  # files that are not read, because one of `files` has their bytes
     below: frozenset[str] = frozenset()  # the files that lie in its sub-runs
     folded: Sequence[str] = ()  # the names of these sub-runs
@@ -68,7 +73,10 @@ class Found:
     problems: list[Problem] = field(default_factory=list)
     others: int = 0  # files that are not event files
     lakes: list[str] = field(default_factory=list)  # URLs that are lakes
-    remote: Remote | None = None  # if one of the paths is a URL
+    remote: Remote | Translations | None = None  # if one of the paths is a URL or a log of another tracker
+    notes: list[Problem] = field(
+        default_factory=list
+    )  # logs that are not read, because others have their numbers
 
     @property
     def copies(self) -> list[Copy]:
@@ -83,7 +91,7 @@ class Found:
     @property
     def notices(self) -> list[Problem]:
         """Everything to report about the runs: what could not be listed, and the copies."""
-        return [*self.problems, *(copy.problem() for copy in self.copies)]
+        return [*self.problems, *self.notes, *(copy.problem() for copy in self.copies)]
 
 
 def sources(source: object) -> list[tuple[str | None, str]]:
@@ -161,6 +169,8 @@ def refuse_other_files(found: Found) -> None:
     for path in found.paths:
         if is_remote(path) or is_event_file(os.path.basename(path)) or not os.path.isfile(path):
             continue
+        if any(run.remote is not None and any(map(run.remote.has, run.files)) for run in found.runs):
+            continue
         from tbq._core import RecordFile, is_compressed
 
         raw = os.fsencode(path)
@@ -175,15 +185,16 @@ def refuse_other_files(found: Found) -> None:
         raise SourceError("is not an event file: it holds no record", path=path, hint=hint, code="not_events")
 
 
-def discover(source: Source, remote: Remote | None = None) -> Found:
+def discover(source: Source, remote: Remote | None = None, logs: Logs | None = None) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
-    return find(sources(source), remote=remote)
+    return find(sources(source), remote=remote, logs=logs)
 
 
 def find(
     items: Sequence[tuple[str | None, str]],
     watched: list[str] | None = None,
     remote: Remote | None = None,
+    logs: Logs | None = None,
 ) -> Found:
     """Find the runs below paths. Each path comes with the name for its runs, or None.
 
@@ -197,6 +208,8 @@ def find(
         raise UsageError("no path was given", hint="give a directory with event files, e.g. runs")
     if remote is None:
         remote = remote_for(items)
+    if logs is None:
+        logs = Logs(remote)
     roots: list[tuple[str | None, str]] = []
     absent: list[str] = []
     for alias, item in items:
@@ -219,11 +232,16 @@ def find(
     together = Seen(several=len(roots) > 1)  # shared by the paths without a name of their own
     seen: set[str] = set()  # the same for URLs
     lakes: list[str] = []
+    candidates: list[Place] = []
+    logs.recogniser.begin()
     for name, path in roots:
         prefix = name if name is not None else _below(path, base)
         is_url = remote is not None and is_remote(path)
         if remote.is_file(path) if remote is not None and is_url else not os.path.isdir(path):
             run = prefix if name is not None else _below(os.path.dirname(path) or ".", base)
+            if not is_url and logs.recogniser.of_file(path):
+                candidates.append(Place(run, os.path.dirname(path), [path], False))
+                continue
             _add(files, places, run, os.path.dirname(path), [path])
             if remote is not None and is_url:
                 remote.file(path)
@@ -232,19 +250,29 @@ def find(
             lakes.append(path)
             continue
         prefix = "" if prefix == "." else prefix
+        possible: dict[str, list[str]] = {}
         tree = (
             remote.walk(path, seen if name is None else set())
             if remote is not None and is_url
-            else walk(path, problems, Seen() if name is not None else together)
+            else walk(path, problems, Seen() if name is not None else together, possible)
         )
         for folder, below, event_files, rest in tree:
             others += rest
             if watched is not None and not is_url:
                 watched.append(folder)
-            if event_files:
+            if event_files or folder in possible:
                 run = f"{prefix}/{below}" if prefix and below else prefix or below or "."
-                _add(files, places, run, folder, event_files)
-    runs: list[Run] = []
+                if not logs.has_events:
+                    event_files = []
+                if folder in possible or event_files:
+                    candidates.append(Place(run, folder, possible.get(folder, []), bool(event_files)))
+                if event_files:
+                    _add(files, places, run, folder, event_files)
+    runs = logs.runs(candidates, files)
+    problems += logs.recogniser.problems
+    if watched is not None:
+        watched += logs.recogniser.watched
+    logged = bool(runs)
     for name, event_files in files.items():
         copies: list[Copy] = []
         if len(event_files) > 1:
@@ -253,7 +281,53 @@ def find(
     runs.sort()
     if remote is not None:
         problems += remote.problems
-    return Found([path for _, path in roots], runs, problems, others, lakes, remote)
+    fetched = logs.translations if logged else remote
+    if logged and remote is not None:
+        runs = [run._replace(remote=fetched) for run in runs]
+    return Found([path for _, path in roots], runs, problems, others, lakes, fetched, logs.recogniser.notes)
+
+
+class Logs:
+    """The logs of other trackers among the files of a source. Kept by callers that search again."""
+
+    def __init__(
+        self,
+        remote: Remote | None = None,
+        source: Writers = None,
+        max_unpacked: Size | None = None,
+        exact: bool = True,
+    ) -> None:
+        writers = chosen(source)
+        self.has_events = "events" in writers
+        self.recogniser = Recogniser(writers)
+        self.translations = Translations(remote, max_unpacked, exact)
+
+    def runs(self, candidates: Sequence[Place], files: Mapping[str, object]) -> list[Run]:
+        """The runs of the logs among these files. None has the name of a run with event files."""
+        if all(not place.files for place in candidates):
+            return []
+        runs: list[Run] = []
+        by_name: dict[str, Log] = {}
+        places_of_runs: dict[str, int] = {}
+        for name, folder, log, share in self.recogniser.found(candidates):
+            path = self.translations.add(log, share)
+            same = by_name.get(name)
+            if (
+                same is not None
+                and log.key
+                and same.key == log.key
+                and same.writer == log.writer == "neptune"
+            ):
+                runs[places_of_runs[name]].files.append(path)  # another part of the export
+                continue
+            for mark in (log.unique or log.key[:8] or log.writer, log.writer, log.name):
+                if name not in files and name not in by_name:
+                    break
+                name = f"{name}-{mark}"
+            by_name[name] = log
+            places_of_runs[name] = len(runs)
+            runs.append(Run(_shown(name), folder, [path], remote=self.translations))
+        return runs
 
 
 def _shown(name: str) -> str:
@@ -344,9 +418,9 @@ def _expand(item: str, remote: Remote | None = None, searching: bool = True) -> 
         return [(named[1], path) for _, path in _expand(named[2], remote, searching)]
     if glob.has_magic(item):
         matches = sorted(glob.glob(item, recursive=True))
-        chosen = [path for path in matches if os.path.isdir(path) or is_event_file(os.path.basename(path))]
-        if chosen:
-            return [(None, path) for path in chosen]
+        kept = [path for path in matches if os.path.isdir(path) or _may_be_read(os.path.basename(path))]
+        if kept:
+            return [(None, path) for path in kept]
         raise SourceError("no directory or event file matches this pattern", path=item)
     try:
         os.stat(item)
@@ -356,6 +430,10 @@ def _expand(item: str, remote: Remote | None = None, searching: bool = True) -> 
         reason = (failure.strerror or str(failure)).lower()
         raise SourceError(f"cannot be accessed: {reason}", path=item, hint=_WHO, code="unreadable") from None
     raise SourceError("no such file or directory", path=item, hint=hint_for(item) if searching else None)
+
+
+def _may_be_read(name: str) -> bool:
+    return is_event_file(name) or may_be_log(name)
 
 
 def _is_drive(item: str) -> bool:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from tbq.source.discover import WHOLE, Run
 from tbq.source.origin import ordering_name
-from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
     from tbq.progress import Call
+    from tbq.source.formats.translation import Translations
     from tbq.source.remote import Remote
 
 #: Bytes of runs that are decoded together: enough for all cores, but little to hold in memory.
@@ -46,7 +46,7 @@ def metadata_of(runs: Iterable[Run]) -> list[dict[bytes, bytes] | None] | None:
 def bytes_of(run: Run) -> int:
     """The total bytes of a run's files. Missing files count as 0."""
     return sum(
-        run.remote.size(path) if run.remote is not None and is_remote(path) else _size(path)
+        run.remote.size(path) if run.remote is not None and run.remote.has(path) else _size(path)
         for path in run.files
     )
 
@@ -78,11 +78,12 @@ def _size(path: str) -> int:
 
 
 def fetch(runs: Iterable[Run], progress: Call | None = None, most: int | None = None) -> int:
-    """Fetch about `most` bytes of the remote files of these runs; returns how many bytes are left."""
-    wanted: dict[int, tuple[Remote, list[str]]] = {}
+    """Fetch about `most` bytes of the remote files of these runs, and translate logs of other trackers; returns how
+    many bytes are left."""
+    wanted: dict[int, tuple[Remote | Translations, list[str]]] = {}
     for run in runs:
         if run.remote is not None:
-            wanted.setdefault(id(run.remote), (run.remote, []))[1].extend(filter(is_remote, run.files))
+            wanted.setdefault(id(run.remote), (run.remote, []))[1].extend(filter(run.remote.has, run.files))
     return sum(remote.fetch(urls, progress, most) for remote, urls in wanted.values())
 
 
@@ -100,7 +101,7 @@ def files_of(runs: Iterable[Run]) -> tuple[list[bytes], list[int], list[bytes] |
     encoding, errors = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
     for index, run in enumerate(runs):
         for path in run.files:
-            if run.remote is not None and is_remote(path):
+            if run.remote is not None and run.remote.has(path):
                 path = run.remote.path(path)
             name = ordering_name(path)
             any_copy = any_copy or name is not path

@@ -48,8 +48,10 @@ def joined_run(name: str, parts: Sequence[Run]) -> Run:
     folder = first.path
     for part in parts[1:]:
         folder = _above(folder, part.path) if folder and part.path else folder
-    files, more = without_copies(name, [path for part in parts for path in part.files], first.remote)
+    remote = next((part.remote for part in parts if part.remote is not None), None)
+    files, more = without_copies(name, [path for part in parts for path in part.files], remote)
     return first._replace(
+        remote=remote,
         name=name,
         path=folder,
         files=files,

@@ -1,4 +1,4 @@
-"""Maps local copies of remote objects to their URLs: the core reads the copy, messages show the URL."""
+"""Maps copies to what they are copies of: the core reads the copy, messages show a URL, or another tracker's log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ordering_name(path: str) -> str:
     """The name that orders a file within its run: for a copy, the name of its object."""
     url = _urls.get(path)
     if url is None or not is_remote(url):
-        return path
+        return url or path
     place = place_of(url)
     return f"{place.store}/{place.key}"
 

@@ -15,7 +15,7 @@ from tbq.source.cache import Cache
 from tbq.source.mirror import Mirror
 from tbq.source.origin import why_not_fetched
 from tbq.source.store import Object, Store
-from tbq.source.urls import LAKE, ObjectURL, place_of, remember_users, user_of, users_of
+from tbq.source.urls import LAKE, ObjectURL, is_remote, place_of, remember_users, user_of, users_of
 from tbq.source.walk import is_event_file
 from tbq.storage import Storage, cache_folder, cache_limit, chosen
 
@@ -50,6 +50,9 @@ class Remote:
         self.objects.clear()
         self.problems.clear()
         self._mirror.begin()
+
+    #: a new version of an object may have another path
+    moves = True
 
     def expand(self, url: str) -> list[str]:
         """The URLs that a URL stands for: itself if it exists, else the matches of its pattern."""
@@ -127,6 +130,14 @@ class Remote:
     def path(self, url: str) -> str:
         """The path of an object's file, which exists if the object could be fetched."""
         return self._mirror.path(url)
+
+    def has(self, path: str) -> bool:
+        """Whether a path is the URL of an object, and not that of a file of this machine."""
+        return is_remote(path)
+
+    def problems_of(self, _paths: Iterable[str], _run: str) -> list[Problem]:
+        """What was lost of objects, besides what their files show: nothing."""
+        return []
 
     def size(self, url: str) -> int:
         """The bytes of an object."""

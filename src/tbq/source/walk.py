@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 
 from tbq.problems import Problem
+from tbq.source.formats.recognise import may_be_log
 
 _NOT_EVENTS = (".profile-empty", ".sagemaker-uploaded")
 _MOUNT_POINT = 0xA0000003  # the reparse tag of Windows' junctions
@@ -63,19 +64,23 @@ def _identity(folder: str) -> tuple[int, int] | str:
 _Link = tuple[int, str, str, tuple[str, ...]]
 
 
-def walk(top: str, problems: list[Problem], seen: Seen) -> Iterator[tuple[str, str, list[str], int]]:
+def walk(
+    top: str, problems: list[Problem], seen: Seen, logs: dict[str, list[str]]
+) -> Iterator[tuple[str, str, list[str], int]]:
     """Each directory from `top` down: its path, its name below `top`, its event files, and the number of other files.
+
+    `logs` receives the files of each directory that may be logs of other trackers.
 
     First come the directories that are reachable without a link; then links, fewest path parts first, then by name.
     A link to a directory that contains it is not followed.
     """
     links: list[_Link] = []
-    yield from _tree(top.rstrip(os.sep) or top, "", (), links, problems, seen, check=seen.several)
+    yield from _tree(top.rstrip(os.sep) or top, "", (), links, problems, seen, logs, check=seen.several)
     while links:
         _, below, path, followed = heapq.heappop(links)
         target, here = os.path.realpath(path), os.path.realpath(os.path.dirname(path))
         if not any(_inside(place, target) for place in (here, *followed)):
-            yield from _tree(path, below, (*followed, here), links, problems, seen, check=True)
+            yield from _tree(path, below, (*followed, here), links, problems, seen, logs, check=True)
 
 
 def _tree(
@@ -85,6 +90,7 @@ def _tree(
     links: list[_Link],
     problems: list[Problem],
     seen: Seen,
+    logs: dict[str, list[str]],
     check: bool,
 ) -> Iterator[tuple[str, str, list[str], int]]:
     """The directories from `top` down, without following links. For thousands of runs, this is much of `tbq ls`."""
@@ -115,6 +121,8 @@ def _tree(
                         event_files.append(entry.path)
                     else:
                         others += 1
+                        if may_be_log(name):
+                            logs.setdefault(folder, []).append(entry.path)
         except OSError as failure:
             reason = (failure.strerror or str(failure)).lower()
             problems.append(Problem("unreadable", "error", f"cannot be listed: {reason}", path=folder))

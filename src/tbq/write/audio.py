@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tbq import wire
 from tbq.arguments import described
 from tbq.errors import warn
-from tbq.write import wire
 from tbq.write.arguments import as_array, bad, real
 
 

@@ -7,9 +7,10 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from tbq import wire
 from tbq.arguments import described
 from tbq.errors import OutputError, UsageError, warn
-from tbq.write import device, wire
+from tbq.write import device
 from tbq.write.arguments import as_step, as_tag, as_wall_time, bad
 from tbq.write.pending import CLOSED, CONVERT, FULL, NOTE, OVER, WAKE, QueuedEvent, QueuedScalar, Value
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from tbq import wire
 from tbq.errors import OutputError, TbqWarning
 from tbq.export.target import is_empty, make_folder, output_folder
-from tbq.write import image, wire
+from tbq.write import image
 from tbq.write.writer import SummaryWriter
 
 _START = 1_767_607_200.0  # 2026-01-05 10:00 UTC: all times in the demo are fixed

@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-from tbq import _core, termination
+from tbq import _core, termination, wire
 from tbq.errors import OutputError
-from tbq.write import existing, wire
+from tbq.write import existing
 from tbq.write.flusher import flusher, watch
 from tbq.write.pending import Pending
 

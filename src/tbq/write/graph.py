@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tbq import wire
 from tbq.arguments import described
 from tbq.errors import missing
-from tbq.write import wire
 from tbq.write.arguments import bad
 from tbq.write.core import serialized
 

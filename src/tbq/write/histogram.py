@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tbq import _core
+from tbq import _core, wire
 from tbq.arguments import described
-from tbq.write import wire
 from tbq.write.arguments import as_array, as_number, bad, real
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, Any
 
+from tbq import wire
 from tbq.arguments import described
 from tbq.errors import missing
-from tbq.write import wire
 from tbq.write.arguments import as_array, bad, real
 
 if TYPE_CHECKING:

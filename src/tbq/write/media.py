@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tbq import wire
 from tbq.arguments import described
-from tbq.write import wire
 from tbq.write.arguments import as_array, as_tag, bad
 from tbq.write.core import Core
 

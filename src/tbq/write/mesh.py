@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tbq.write import wire
+from tbq import wire
 from tbq.write.arguments import as_array, bad, real
 
 _PARTS = {"vertices": (1, "VERTEX"), "faces": (2, "FACE"), "colors": (3, "COLOR")}

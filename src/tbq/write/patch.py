@@ -13,8 +13,9 @@ from multiprocessing import spawn
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from tbq import wire
 from tbq.errors import warn
-from tbq.write import image, wire
+from tbq.write import image
 from tbq.write.arguments import as_array, bad
 from tbq.write.replacement import Replacement
 from tbq.write.writer import SummaryWriter

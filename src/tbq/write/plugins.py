@@ -6,9 +6,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from tbq import wire
 from tbq.arguments import described
 from tbq.errors import UsageError
-from tbq.write import device, histogram, jax_values, tally, wire
+from tbq.write import device, histogram, jax_values, tally
 from tbq.write.arguments import as_number, as_tag, bad
 from tbq.write.core import Core
 from tbq.write.pending import EncodedEvent, Value

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tbq import wire
 from tbq.arguments import described
-from tbq.write import wire
 from tbq.write.arguments import as_array, bad, real
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from tbq import wire
 from tbq.arguments import described
 from tbq.errors import UsageError
-from tbq.write import device, wire
+from tbq.write import device
 from tbq.write.arguments import as_tag, bad
 from tbq.write.core import Core, _stamps
 from tbq.write.pending import CONVERT, ScalarsEvent, Value

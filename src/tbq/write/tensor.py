@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tbq import _core
-from tbq.write import wire
+from tbq import _core, wire
 from tbq.write.arguments import as_elements, bad
 
 _LIMIT = 1 << 31  # the limit of a protobuf message

@@ -8,9 +8,10 @@ import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from tbq import wire
 from tbq.arguments import described
 from tbq.errors import DependencyError, warn
-from tbq.write import device, wire
+from tbq.write import device
 from tbq.write.arguments import as_step, bad
 from tbq.write.core import Core
 from tbq.write.model_norms import Round, Rounds, Squares, living, squares_of, total_norms

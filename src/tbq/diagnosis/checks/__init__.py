@@ -30,6 +30,7 @@ _MODULES = (
     "unreadable",
     "compressed",
     "unpacking",
+    "damaged_log",
     "still_writing",
     "truncated",
     "bad_length",
@@ -44,6 +45,7 @@ _MODULES = (
     "clock",
     "name_order",
     "copied",
+    "two_formats",
     "duplicate_steps",
     "backward_steps",
     "restart",
@@ -77,7 +79,7 @@ _MODULES = (
 _OF_LOG = frozenset(
     (
         "no_event_files", "wrong_directory", "missing_path", "header_only", "run_names", "hparams_runs",
-        "add_scalars", "copied", "crashed",
+        "add_scalars", "copied", "crashed", "two_formats",
     )
 )  # fmt: skip
 

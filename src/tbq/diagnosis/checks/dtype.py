@@ -22,6 +22,8 @@ RULE = Rule("TBQ506", "dtype", "warning")
 def check(survey: Survey) -> Findings:
     odd = survey.is_kind("scalars") & survey.is_plugin("scalars") & ~survey.is_dtype("", "float32")
     for series in survey.rows(odd):
+        if survey.run_of(series) in survey.of_other_trackers:
+            continue  # TensorBoard cannot read the log anyway
         yield RULE.finding(
             f"is {survey.dtype(series)}: TensorBoard shows none of its {survey.series['count'][series]:,} points, "
             "unless started with --load_fast=false",

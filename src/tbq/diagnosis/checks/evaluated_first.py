@@ -36,7 +36,7 @@ def check(survey: Survey) -> Iterator[Finding]:
     evaluations, trainings = _roles(survey)
     run, began = survey.series["run"], survey.series["first_wall_time"]
     first = np.full(len(survey.runs), np.inf)
-    np.minimum.at(first, run[trainings], began[trainings])
+    np.fmin.at(first, run[trainings], began[trainings])
     for series in survey.rows(evaluations & (began < first[run]) & np.isfinite(first[run])):
         related = (trainings & (run == run[series])).nonzero()[0].tolist()
         if all(_before(survey, series, other) for other in related):

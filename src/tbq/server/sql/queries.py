@@ -14,7 +14,6 @@ from tbq.server.answers.points import attachment
 from tbq.server.http.encoding import CSV, FRAME, Answer, json_answer
 from tbq.server.http.params import Params
 from tbq.server.sql.worker_pool import Job
-from tbq.source.urls import is_remote
 from tbq.text import is_text
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def found_files(log: LiveLog) -> tuple[Found, dict[str, str]]:
     origins: dict[str, str] = {}
     for run in list(follower.store.runs):
         if run.remote is not None:
-            copies = {path: run.remote.path(path) if is_remote(path) else path for path in run.files}
+            copies = {path: run.remote.path(path) if run.remote.has(path) else path for path in run.files}
             origins |= {copy: path for path, copy in copies.items() if copy != path}
             below = frozenset(copies[path] for path in run.below)
             run = run._replace(files=list(copies.values()), remote=None, below=below)

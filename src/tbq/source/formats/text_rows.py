@@ -54,7 +54,7 @@ def csv_rows(path: str) -> Iterator[dict[str, Any]]:
         for name, cell in cells:
             if name in twice and cell.strip():
                 raise _twice(name, path)
-        yield {name: _parsed(cell) for name, cell in cells}
+        yield {name: parsed(cell) for name, cell in cells}
 
 
 def _twice(name: str, path: str) -> SourceError:
@@ -63,7 +63,7 @@ def _twice(name: str, path: str) -> SourceError:
     )
 
 
-def _parsed(cell: str) -> float | str | None:
+def parsed(cell: str) -> float | str | None:
     """A cell as a number, None if it is blank, or the text itself."""
     text = cell.strip().lower()
     if text in _BLANK:
@@ -89,7 +89,7 @@ def json_rows(path: str) -> Iterator[dict[str, Any]]:
     except UnicodeDecodeError as error:
         raise SourceError(f"not a JSON file: {error}", path=path) from None
     try:
-        content = _loads(text, path)
+        content = loads(text, path)
     except RecursionError:
         raise SourceError("the JSON is nested too deeply", path=path) from None
     except ValueError:
@@ -103,7 +103,7 @@ def json_rows(path: str) -> Iterator[dict[str, Any]]:
     for row in content if isinstance(content, list) else [content]:
         if not isinstance(row, dict):
             raise SourceError(f"a row is a {type(row).__name__}, want an object", path=path)
-        yield _flat(row, path)
+        yield flat_row(row, path)
 
 
 def _is_columns(content: Mapping[str, Any]) -> bool:
@@ -134,17 +134,19 @@ def _json_lines(path: str, text: str) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            row = _loads(line, path)
+            row = loads(line, path)
         except (ValueError, RecursionError) as error:
             if 1 < number == len(lines):
                 return  # still being written
             raise SourceError(f"line {number} is not JSON: {error}", path=path) from None
         if not isinstance(row, dict):
             raise SourceError(f"line {number} is a {type(row).__name__}, want an object", path=path)
-        yield _flat(row, path)
+        yield flat_row(row, path)
 
 
-def _loads(text: str, path: str) -> Any:
+def loads(text: str, path: str) -> Any:
+    """JSON; an error if an object has a key twice."""
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(pairs)
         if len(content) != len(pairs):
@@ -158,7 +160,7 @@ def _loads(text: str, path: str) -> Any:
     return json.loads(text, object_pairs_hook=unique, parse_float=in_range)
 
 
-def _flat(row: Mapping[str, Any], path: str) -> dict[str, Any]:
+def flat_row(row: Mapping[str, Any], path: str) -> dict[str, Any]:
     """Nested objects as `outer/inner`, as Ray itself writes them to CSV and TensorBoard."""
     flat: dict[str, Any] = {}
 

@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
 
@@ -84,3 +84,45 @@ def value(tag: str, field: int, payload: bytes, meta: bytes = b"") -> bytes:
     """A Summary.Value as field `value` of a Summary."""
     content = message(field, payload) if field else b""
     return message(1, text(1, tag), content, message(9, meta) if meta else b"")
+
+
+#: The types of hyperparameters: DataType of the hparams plugin.
+_STRING, _BOOL, _FLOAT64 = 1, 2, 3
+SUCCESS = 1
+
+
+def hparam(value: str | bool | float) -> tuple[int, bytes]:
+    """DataType and google.protobuf.Value; in a oneof, zero and false are encoded too."""
+    if isinstance(value, bool):
+        return _BOOL, varint(4 << 3) + varint(int(value))
+    if isinstance(value, str):
+        return _STRING, message(3, value.encode())
+    return _FLOAT64, varint(2 << 3 | 1) + struct.pack("<d", value)
+
+
+def hparams(
+    values: Mapping[str, str | bool | float],
+    domains: Mapping[str, Iterable[str | bool | float]] = {},
+    metrics: Iterable[str] = (),
+    group: str = "",
+) -> list[tuple[str, bytes]]:
+    """(tag, SummaryMetadata) of the experiment and the start of the session: what the hparams plugin reads."""
+    infos, session = b"", b""
+    for name, value in values.items():
+        kind, encoded = hparam(value)
+        session += message(1, text(1, name), message(2, encoded))
+        domain = domains.get(name)
+        members = () if domain is None else (message(1, hparam(member)[1]) for member in domain)
+        listed = b"" if domain is None else message(5, *members)
+        infos += message(4, text(1, name), integer(4, kind), listed)
+    for name in metrics:
+        infos += message(5, message(1, text(2, name)))
+    return [
+        ("_hparams_/experiment", metadata("hparams", message(2, infos))),
+        ("_hparams_/session_start_info", metadata("hparams", message(3, session + text(4, group)))),
+    ]
+
+
+def hparams_end(status: int = SUCCESS) -> bytes:
+    """The SummaryMetadata of the tag `_hparams_/session_end_info`."""
+    return metadata("hparams", message(4, integer(1, status)))

@@ -1,0 +1,92 @@
+// Binds the readers of other trackers' logs: they append events to an EventBuffer.
+
+#include "bind/bind.hpp"
+#include "bind/gil.hpp"
+#include "formats/columns.hpp"
+#include "formats/wandb.hpp"
+
+namespace nb = nanobind;
+
+namespace tbq {
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::span<const T> span_of(const Vector<T>& values) {
+  return {values.data(), values.size()};
+}
+
+ScalarStyle style_of(bool exact) { return exact ? ScalarStyle::tensor_double : ScalarStyle::simple; }
+
+nb::object read_wandb(WandbReader& self, nb::bytes data, uint64_t offset, size_t enough, EventBuffer& out) {
+  const Bytes bytes(static_cast<const uint8_t*>(data.data()), data.size());
+  const uint64_t position = self.walk().position();
+  if (position < offset || position > offset + bytes.size())
+    throw nb::value_error("want bytes from position on");
+  std::optional<WandbReader::Other> other;
+  {
+    const Unlocked release;
+    other = self.read(bytes, offset, enough, out);
+  }
+  if (!other) return nb::none();
+  return nb::make_tuple(other->field, other->step, other->wall_time,
+                        nb::bytes(other->message.data(), other->message.size()));
+}
+
+nb::list faults(WandbReader& self) {
+  nb::list all;
+  for (const WandbFault& fault : self.walk().faults()) {
+    all.append(nb::make_tuple(fault.code, fault.offset, fault.length));
+  }
+  self.walk().faults().clear();
+  return all;
+}
+
+void add_columns(EventBuffer& out, const std::vector<std::string>& tags, Vector<int64_t> steps,
+                 Vector<double> wall_times, const std::vector<Vector<double>>& values,
+                 const std::vector<Vector<uint8_t>>& present, bool exact) {
+  Columns columns;
+  columns.steps = span_of(steps);
+  columns.wall_times = span_of(wall_times);
+  for (const auto& column : values) columns.values.push_back(span_of(column));
+  for (const auto& column : present) columns.present.push_back(span_of(column));
+  columns.tags.assign(tags.begin(), tags.end());
+  if (!columns.is_rectangular()) throw nb::value_error("want columns of one length");
+  const Unlocked release;
+  append_columns(columns, style_of(exact), out);
+}
+
+void add_rows(EventBuffer& out, const std::vector<std::string>& tags, Vector<int32_t> codes,
+              Vector<int64_t> steps, Vector<double> wall_times, Vector<double> values, bool exact) {
+  Rows rows{{tags.begin(), tags.end()}, span_of(codes), span_of(steps), span_of(wall_times), span_of(values)};
+  if (!rows.is_sound()) throw nb::value_error("want columns of one length, and codes of tags");
+  const Unlocked release;
+  append_rows(rows, style_of(exact), out);
+}
+
+}  // namespace
+
+void bind_formats(nb::module_& m) {
+  nb::class_<WandbReader>(m, "WandbReader", "Reads a `.wandb` file while it grows.")
+      .def(nb::init<bool>(), nb::arg("exact") = true)
+      .def("read", &read_wandb, nb::arg("data"), nb::arg("offset"), nb::arg("enough"), nb::arg("out"),
+           nb::sig("def read(self, data: bytes, offset: int, enough: int, out: EventBuffer) -> "
+                   "tuple[int, int, float, bytes] | None"),
+           "Appends events with the numbers of complete records to `out`, until a record is for the caller: "
+           "(field, step, wall time, message).")
+      .def_prop_ro(
+          "position", [](WandbReader& self) { return self.walk().position(); },
+          "Where the first record begins that was not read.")
+      .def("faults", &faults, nb::sig("def faults(self) -> list[tuple[str, int, int]]"),
+           "Code, offset and length of the damage since the last call.");
+  m.def("add_columns", &add_columns, nb::arg("out"), nb::arg("tags"), nb::arg("steps"), nb::arg("wall_times"),
+        nb::arg("values"), nb::arg("present"), nb::arg("exact") = true,
+        "Append one event per row, with the values that are present; if not `exact`, as float32.");
+  m.def("add_rows", &add_rows, nb::arg("out"), nb::arg("tags"), nb::arg("codes"), nb::arg("steps"),
+        nb::arg("wall_times"), nb::arg("values"), nb::arg("exact") = true,
+        "Append one event per value; `codes` are indices of `tags`.");
+}
+
+}  // namespace tbq

@@ -1,0 +1,83 @@
+"""CSV logs: Lightning's CSVLogger, Keras' CSVLogger, Ultralytics."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable
+
+from tbq.source.formats.csv_table import CsvTable
+from tbq.source.formats.flat_yaml import flat_yaml
+from tbq.source.formats.interface import Log, Stamp, stamp_of_files
+from tbq.source.formats.text_rows import parsed
+
+_HEAD = 1 << 16
+
+
+def head_of(path: str) -> tuple[list[str], list[str]]:
+    """The names and the first row of a CSV file of numbers; empty lists if it is not one."""
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    lines = head.split(b"\n", 2)
+    if len(lines) < 3 or b"\0" in head or b"," not in lines[0]:
+        return [], []
+    try:
+        text = (lines[0] + b"\n" + lines[1]).decode("utf-8-sig")
+        names, row = list(csv.reader(io.StringIO(text, newline="")))[:2]
+    except (UnicodeDecodeError, csv.Error, ValueError):
+        return [], []
+    names = [name.strip() for name in names]
+    is_regular = len(names) == len(row) and all(names) and len(set(names)) == len(names)
+    if not is_regular or any(isinstance(parsed(cell), str) for cell in row):
+        return [], []
+    return names, row
+
+
+class _CsvFormat:
+    writer = ""
+    hparams = ""  # the file with the hyperparameters beside it
+
+    def is_log(self, names: list[str]) -> bool:
+        """Whether a table of numbers with these columns is a log."""
+        raise NotImplementedError
+
+    def logs(self, path: str) -> Iterable[Log]:
+        names, _ = head_of(path)
+        return [Log(self.writer, path, format=self.writer)] if names and self.is_log(names) else []
+
+    def stamp(self, log: Log) -> Stamp | None:
+        return stamp_of_files(log.path)
+
+    def translator(self, log: Log) -> CsvTable:
+        beside = os.path.join(os.path.dirname(log.path), self.hparams)
+        return CsvTable(log.path, flat_yaml(beside) if self.hparams else {})
+
+
+class LightningFormat(_CsvFormat):
+    """`metrics.csv` with steps and numbers."""
+
+    writer = "lightning"
+    hparams = "hparams.yaml"
+
+    def is_log(self, names: list[str]) -> bool:
+        return "step" in names and len(names) > 1
+
+
+class UltralyticsFormat(_CsvFormat):
+    """`results.csv` with epochs, and metrics named by their part of the training."""
+
+    writer = "ultralytics"
+    hparams = "args.yaml"
+
+    def is_log(self, names: list[str]) -> bool:
+        return names[0] == "epoch" and any(name.startswith(("train/", "metrics/")) for name in names)
+
+
+class KerasFormat(_CsvFormat):
+    """Epochs first, then the metrics in order, with the loss among them."""
+
+    writer = "keras"
+
+    def is_log(self, names: list[str]) -> bool:
+        return names[0] == "epoch" and names[1:] == sorted(names[1:]) and "loss" in names

@@ -1,0 +1,58 @@
+"""JSON lines: one object with a step and numbers per line, as many training programs write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tbq.errors import SourceError
+from tbq.source.formats.interface import Log, Stamp, stamp_of_files
+from tbq.source.formats.json_table import JsonLines
+from tbq.source.formats.steps import TIME_COLUMNS, number, step
+from tbq.source.formats.text_rows import STEP_COLUMNS, flat_row, loads
+
+_HEAD = 1 << 16
+_LONGEST = 200  # characters of a text in a log; data sets have longer ones
+_ROWS = 20
+
+
+class JsonLinesFormat:
+    """Recognised by its first lines: each has a step, which does not decrease, and a number; none has a long text."""
+
+    def logs(self, path: str) -> Iterable[Log]:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+        lines = head.split(b"\n")[:-1][:_ROWS]
+        before = None
+        for line in lines:
+            row = _row(line, path) if line.strip() else None
+            if row is None:
+                return []
+            steps = [step(row[name]) for name in STEP_COLUMNS if name in row]
+            others = [row[name] for name in row if name not in STEP_COLUMNS and name not in TIME_COLUMNS]
+            if not steps or steps[0] is None or (before is not None and steps[0] < before):
+                return []
+            if not any(number(value) is not None for value in others) or not all(map(_is_short, others)):
+                return []
+            before = steps[0]
+        return [Log("jsonl", path)] if before is not None else []
+
+    def stamp(self, log: Log) -> Stamp | None:
+        return stamp_of_files(log.path)
+
+    def translator(self, log: Log) -> JsonLines:
+        return JsonLines(log.path, dict)
+
+
+def _row(line: bytes, path: str) -> dict[str, Any] | None:
+    try:
+        row = loads(line.decode("utf-8-sig"), path)
+        return flat_row(row, path) if isinstance(row, dict) else None
+    except (ValueError, RecursionError, SourceError):
+        return None
+
+
+def _is_short(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    return value is None or isinstance(value, int | float | bool)

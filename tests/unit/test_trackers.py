@@ -1,0 +1,296 @@
+"""Logs of other trackers: the same training in every format gives the same tables, opened, followed and synced."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+import trackers
+from trackers import ALL, HPARAMS, LOSS, STEPS, T0, history, run_record, wandb_file
+
+import tbq
+from tbq.source.formats.recognise import may_be_log
+
+TIMES = [T0, T0 + 1, T0 + 2, T0 + 3]
+UNTIMED = {"lightning", "keras", "ultralytics", "huggingface", "jsonl"}
+WITHOUT_HPARAMS = {"keras", "huggingface", "jsonl"}
+
+
+def same(table: tbq.Table, other: tbq.Table) -> bool:
+    """Whether two tables have the same rows; NaN equals NaN."""
+    return list(map(repr, table)) == list(map(repr, other))
+
+
+def rows(log: tbq.LogDir) -> list[tuple[str, str, int, str]]:
+    return [(row.run, row.tag, row.step, repr(row.value)) for row in log.scalars()]
+
+
+@pytest.mark.parametrize("writer", ALL)
+def test_the_same_tables(writer: str, tmp_path: Path) -> None:
+    make, runs = ALL[writer]
+    make(tmp_path)
+    log = tbq.open(tmp_path)
+    assert log.runs == sorted(runs)
+    for run, tag in runs.items():
+        series = log.series(tag, run=run)
+        assert series.steps.tolist() == STEPS and series.values.tolist() == LOSS
+        if writer not in UNTIMED:
+            assert series.wall_times.tolist() == TIMES
+        if writer not in WITHOUT_HPARAMS:
+            hparams = {
+                row.name: row.number if row.type == "number" else row.string for row in log.hparams(run=run)
+            }
+            assert {name: hparams[name] for name in HPARAMS} == HPARAMS | (
+                {"lr": "0.1"} if writer == "neptune" else {}
+            )
+    name = "mlflow" if writer == "mlflow_files" else writer
+    assert {row.writer for row in log.sql("select writer from runs")} == {name}
+    assert tbq.open(tmp_path, source=name).runs == sorted(runs)
+    with pytest.raises(tbq.errors.SourceError):
+        tbq.open(tmp_path, source="events")
+    assert log.problems == []
+    assert [each.code for each in tbq.doctor(tmp_path) if each.severity != "info"] == []
+
+
+@pytest.mark.parametrize("writer", ALL)
+def test_rewritten_for_tensorboard(writer: str, tmp_path: Path) -> None:
+    make, runs = ALL[writer]
+    make(tmp_path / "log")
+    tbq.rewrite(tmp_path / "log", tmp_path / "new")
+    log = tbq.open(tmp_path / "new")
+    assert log.runs == sorted(runs) and all(
+        "tfevents" in row.path for row in log.sql("select path from files")
+    )
+    for run, tag in runs.items():
+        assert log.series(tag, run=run).values.tolist()[:3] == pytest.approx(LOSS[:3])
+        assert {row.dtype for row in log.sql(f"select dtype from tags where tag = '{tag}'")} == {"float32"}
+
+
+def test_all_at_once(tmp_path: Path) -> None:
+    for make, _ in ALL.values():
+        make(tmp_path)
+    with tbq.SummaryWriter(tmp_path / "tb") as writer:
+        writer.add_scalar("loss", 0.5, 1)
+    log = tbq.open(tmp_path)
+    assert log.runs == sorted(["tb", *(run for _, runs in ALL.values() for run in runs)])
+    with tbq.follow(tmp_path) as follower:
+        follower.poll()
+        assert same(follower.table("scalars"), log.scalars())
+        assert same(follower.table("hparams"), log.hparams())
+        assert not follower.poll()
+    tbq.lake.sync(tmp_path, tmp_path.parent / "lake")
+    assert rows(tbq.open(tmp_path.parent / "lake")) == rows(log)
+    assert tbq.lake.sync(tmp_path, tmp_path.parent / "lake").rows == 0
+    assert tbq.open(tmp_path, source=["events", "wandb"]).runs == [
+        "tb",
+        "wandb/offline-run-20240101_000000-abc",
+    ]
+
+
+GROWING = {
+    "wandb": [1, 6, 13, 40], "lightning": [1, 7, 30], "keras": [5, 11], "ray": [17, 90], "jsonl": [3, 30],
+    "mlflow_files": [9, 21], "ultralytics": [70, 3],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("writer", GROWING)
+def test_followed_while_it_grows(writer: str, tmp_path: Path) -> None:
+    source = ALL[writer][0](tmp_path / "whole")
+    folder = tmp_path / "grows"
+    shutil.copytree(tmp_path / "whole", folder)
+    path = folder / source.relative_to(tmp_path / "whole")
+    data = source.read_bytes()
+    path.write_bytes(b"")
+    counted = 0
+    with tbq.follow(folder, on_error="ignore") as follower:
+        for size, piece in enumerate(trackers.pieces(data, GROWING[writer])):
+            with path.open("ab") as file:
+                file.write(piece[len(piece[: path.stat().st_size]) :])
+            update = follower.poll()
+            counted += len(update.table("scalars")) - len(update.retracted_rows) if update else 0
+            if size % 5 == 0 and follower.runs:
+                opened = tbq.open(folder, source=None)
+                assert same(follower.table("scalars"), opened.scalars(on_error="ignore"))
+        assert same(follower.table("scalars"), tbq.open(folder).scalars())
+        assert counted == len(follower.table("scalars"))
+
+
+@pytest.mark.parametrize("writer", ["mlflow", "trackio"])
+def test_a_database_while_another_process_writes(writer: str, tmp_path: Path) -> None:
+    path = ALL[writer][0](tmp_path)
+    db = sqlite3.connect(path)
+    if writer == "trackio":
+        db.execute("pragma journal_mode=wal")
+    insert = {
+        "mlflow": "insert into metrics values ('loss', 0.5, 1700000009000, 'b2', 40, 0)",
+        "trackio": "insert into metrics(run_id, timestamp, run_name, step, metrics) "
+        "values ('r', '2023-11-14T22:13:29+00:00', 'first', 40, '{\"loss\": 0.5}')",
+    }[writer]
+    lake = tmp_path.parent / f"{tmp_path.name}-lake"
+    tbq.lake.sync(tmp_path, lake)
+    with tbq.follow(tmp_path) as follower:
+        follower.poll()
+        before = len(follower.table("scalars"))
+        with db:
+            db.execute(insert)
+        assert [(row.step, row.value) for row in follower.poll().tables["scalars"]] == [(40, 0.5)]
+        assert len(follower.table("scalars")) == before + 1
+        db.execute("begin")
+        db.execute(insert.replace("40", "50"))  # not committed
+        assert not follower.poll()
+        db.rollback()
+    assert tbq.lake.sync(tmp_path, lake).rows > 0
+    assert rows(tbq.open(lake)) == rows(tbq.open(tmp_path))
+    db.close()
+
+
+def test_a_locked_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tbq.source.formats.sqlite._PATIENCE", 0.01)
+    path = trackers.mlflow(tmp_path / "mlflow.db")
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("begin exclusive")
+    with pytest.raises(tbq.errors.SourceError, match="locked by another program"):
+        tbq.open(tmp_path)
+    with tbq.follow(tmp_path, on_error="ignore") as follower:
+        assert "locked" in follower.poll().problems[0].message
+        db.execute("rollback")
+        db.close()
+        path.touch()
+        follower.poll()
+        assert follower.runs == ["exp/top", "exp/top/inner"]
+
+
+def test_reading_leaves_nothing_beside_a_database(tmp_path: Path) -> None:
+    path = trackers.trackio(tmp_path / "proj.db")
+    assert os.listdir(tmp_path) == ["proj.db"]
+    assert len(tbq.open(path.parent).scalars()) == len(STEPS)
+    assert os.listdir(tmp_path) == ["proj.db"]
+
+
+def test_other_databases_are_no_logs(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("not a database")
+    with sqlite3.connect(tmp_path / "app.db") as db:
+        db.execute("create table metrics(a)")
+    db.close()
+    with sqlite3.connect(tmp_path / "view.db") as db:  # a view may run for ever
+        for name in ("experiments", "runs", "params", "tags"):
+            db.execute(f"create table {name}(a)")
+        db.execute(
+            "create view metrics as with recursive n(i) as (select 1 union all select i from n) select i from n"
+        )
+    db.close()
+    with pytest.raises(tbq.errors.SourceError, match="no event files here"):
+        tbq.open(tmp_path)
+
+
+def test_an_unknown_schema(tmp_path: Path) -> None:
+    path = trackers.mlflow(tmp_path / "mlflow.db")
+    with sqlite3.connect(path) as db:
+        db.execute("alter table metrics rename column is_nan to odd")
+    db.close()
+    with pytest.raises(tbq.errors.SourceError, match=r"schema that tbq does not know.*'is_nan'"):
+        tbq.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("data.csv", "step,text\n1,hello\n"),
+        ("results.csv", "model,accuracy\na,0.5\n"),
+        ("dataset.csv", "epoch,x,a\n1,2,3\n"),
+        ("metrics.csv", "name,value\nloss,0.5\n"),
+        ("train.jsonl", '{"step": 1, "text": "hello"}\n'),
+        ("train.jsonl", '{"step": 1, "x": 1, "text": "' + "long " * 99 + '"}\n'),
+        ("result.json", '{"accuracy": 0.5, "epoch": 3}\n'),
+        ("trainer_state.json", "{}\n"),
+        ("meta.yaml", "name: x\n"),
+        ("x.parquet", "PAR1xxxxPAR1"),
+        ("run.wandb", "not W&B"),
+        ("big.csv", "epoch,loss\n" + '"' * 100_000),
+    ],
+)
+def test_files_that_are_no_logs(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    assert may_be_log(name)
+    with pytest.raises(tbq.errors.SourceError, match="no event files here"):
+        tbq.open(tmp_path)
+
+
+def test_event_files_come_first(tmp_path: Path) -> None:
+    path = trackers.lightning(tmp_path)
+    with tbq.SummaryWriter(path.parent) as writer:
+        writer.add_scalar("loss", 0.5, 1)
+    with pytest.warns(tbq.errors.TbqWarning, match=r"metrics\.csv: is not read: it has the same numbers"):
+        log = tbq.open(tmp_path)
+    assert log.runs == ["lightning_logs/version_0"] and len(log.scalars()) == 1
+    assert len(tbq.open(tmp_path, source="lightning").scalars(tag="loss")) == len(STEPS)
+    assert "TBQ307" in [each.code for each in tbq.doctor(tmp_path)]
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_values_of_wandb(tmp_path: Path) -> None:
+    values = {
+        ("loss",): "NaN", ("up",): '"Infinity"', ("train", "deep"): "1.5", ("flag",): "true", ("big",): str(2**60 + 1),
+        ("text",): '"hello"', ("none",): "null", ("list",): "[1, 2]", ("tiny",): "5e-324", ("huge",): "1e999",
+        ("hist", "_type"): '"histogram"', ("hist", "bins"): "[0, 1, 2]", ("hist", "values"): "[3, 4]",
+        ("img", "_type"): '"image-file"', ("img", "path"): '"../secret.png"', ("img", "width"): "4",
+        ("img", "height"): "4", ("half",): "0.1", ("precise",): "0.12345678901234567890123",
+    }  # fmt: skip
+    path = tmp_path / "run" / "run-x.wandb"
+    path.parent.mkdir()
+    (tmp_path / "run" / "files").mkdir()
+    (tmp_path / "run" / "secret.png").write_bytes(b"\x89PNG")
+    config = {"nested": {"a": 1}, "list": [1], "_wandb": {"x": 1}, "flag": True}
+    path.write_bytes(wandb_file([run_record(config), history(values, -7)]))
+    log = tbq.open(tmp_path)
+    got = {row.tag: row.value for row in log.scalars(on_error="ignore")}
+    assert repr(got.pop("loss")) == "nan"
+    assert got == {
+        "up": float("inf"), "train/deep": 1.5, "flag": 1.0, "big": float(2**60), "tiny": 5e-324, "half": 0.1,
+        "precise": 0.12345678901234568,
+    }  # fmt: skip
+    assert {row.step for row in log.scalars(on_error="ignore")} == {-7}
+    assert [(row.tag, row.text) for row in log.texts()] == [("text", "hello")]
+    assert len(log.images()) == 0  # its path leads out of the folder
+    (hist,) = log.histograms()
+    assert list(hist.count) == [3.0, 4.0] and list(hist.right) == [1.0, 2.0]
+    assert {row.name for row in log.hparams()} == {"nested/a", "list", "flag"}
+
+
+def test_damage_in_wandb_files(tmp_path: Path) -> None:
+    records = [history({("loss",): repr(float(i))}, i) for i in range(3000)]
+    data = bytearray(wandb_file(records))
+    path = tmp_path / "run" / "run-x.wandb"
+    path.parent.mkdir()
+    data[40_000] ^= 1
+    data[100_000:100_200] = bytes(200)
+    path.write_bytes(data[:-5])
+    os.utime(path, (T0, T0))
+    log = tbq.open(tmp_path)
+    with pytest.warns(tbq.errors.TbqWarning, match="run-x.wandb"):
+        steps = log.series("loss").steps.tolist()
+    assert len(steps) > 2980 and steps == sorted(set(steps)) and steps[-1] == 2998
+    assert {each.code for each in log.problems} <= {"bad_payload", "bad_length", "torn", "truncated"}
+    assert any(each.code == "truncated" and each.severity == "error" for each in log.problems)
+    assert "TBQ111" in [each.code for each in tbq.doctor(tmp_path)]
+    with pytest.raises(tbq.errors.DamageError):
+        tbq.rewrite(tmp_path, tmp_path.parent / f"{tmp_path.name}-new")
+    with pytest.raises(tbq.errors.DamageError):
+        tbq.open(tmp_path).scalars(on_error="raise")
+
+
+def test_a_log_that_is_written_anew(tmp_path: Path) -> None:
+    """Lightning rewrites its file when a metric is new."""
+    path = trackers.lightning(tmp_path)
+    with tbq.follow(tmp_path) as follower:
+        follower.poll()
+        path.write_text("acc,epoch,loss,step\n,0,1.0,0\n0.5,0,0.5,10\n")
+        update = follower.poll()
+        assert len(update.retracted_rows) > 0
+        assert same(follower.table("scalars"), tbq.open(tmp_path).scalars())
+        shutil.rmtree(path.parent)
+        follower.poll()
+        assert follower.runs == []
