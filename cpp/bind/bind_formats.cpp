@@ -47,7 +47,7 @@ nb::list faults(WandbReader& self) {
 void add_columns(EventBuffer& out, const std::vector<std::string>& tags, Vector<int64_t> steps,
                  Vector<double> wall_times, const std::vector<Vector<double>>& values,
                  const std::vector<Vector<uint8_t>>& present, bool exact) {
-  Columns columns;
+  EventColumns columns;
   columns.steps = span_of(steps);
   columns.wall_times = span_of(wall_times);
   for (const auto& column : values) columns.values.push_back(span_of(column));

@@ -5,14 +5,14 @@
 
 namespace tbq {
 
-bool Columns::is_rectangular() const {
+bool EventColumns::is_rectangular() const {
   const size_t rows = steps.size();
   const auto fits = [&](const auto& column) { return column.size() == rows; };
   return wall_times.size() == rows && values.size() == tags.size() && present.size() == tags.size() &&
          std::ranges::all_of(values, fits) && std::ranges::all_of(present, fits);
 }
 
-void append_columns(const Columns& columns, ScalarStyle style, EventBuffer& out) {
+void append_columns(const EventColumns& columns, ScalarStyle style, EventBuffer& out) {
   std::vector<Scalar> scalars;
   for (size_t row = 0; row < columns.steps.size(); ++row) {
     scalars.clear();

@@ -11,7 +11,7 @@
 namespace tbq {
 
 // One event per row, with one scalar per present cell.
-struct Columns {
+struct EventColumns {
   std::span<const int64_t> steps;
   std::span<const double> wall_times;
   std::vector<std::string_view> tags;
@@ -21,7 +21,7 @@ struct Columns {
   bool is_rectangular() const;
 };
 
-void append_columns(const Columns& columns, ScalarStyle style, EventBuffer& out);
+void append_columns(const EventColumns& columns, ScalarStyle style, EventBuffer& out);
 
 // Single values, each with its own tag; one event per value.
 struct Rows {

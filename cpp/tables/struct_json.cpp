@@ -21,7 +21,7 @@ void json_text(std::string_view text, std::string& out) {
 
 // The shortest form, whole numbers without a point; NaN and infinities become strings, because JSON lacks
 // them.
-void json_number(double number, std::string& out) {
+void append_json_number(double number, std::string& out) {
   if (!std::isfinite(number)) {
     out += std::isnan(number) ? "\"NaN\"" : number > 0 ? "\"Infinity\"" : "\"-Infinity\"";
     return;
@@ -101,7 +101,7 @@ bool json_value(Bytes value, std::string& out, int depth) {
   if (depth == 0 || !read_value(value, held)) return false;
   switch (held.type) {
     case kNumber:
-      json_number(held.number, out);
+      append_json_number(held.number, out);
       return true;
     case kText:
       json_text(as_text(held.bytes), out);
