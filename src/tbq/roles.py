@@ -45,6 +45,21 @@ Split = Literal["evaluation", "training", ""]
 Better = Literal["lower", "higher"]
 
 
+# Hyperparameters that tell repeats of one configuration apart; `static/words.js` has the same rule.
+_REPEATS = re.compile(
+    r"(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?", re.IGNORECASE | re.DOTALL
+)
+
+
+def tells_repeats(hparam: str) -> bool:
+    """Whether a hyperparameter tells repeats of one configuration apart, judged by its name.
+
+    >>> tells_repeats("data_seed"), tells_repeats("lr")
+    (True, False)
+    """
+    return _REPEATS.fullmatch(hparam) is not None
+
+
 @lru_cache(maxsize=4096)
 def words_of(tag: str) -> tuple[str, ...]:
     """The words of a name in the order in which they end, in lower case and in the singular.

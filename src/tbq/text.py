@@ -267,10 +267,13 @@ def shown_path(path: str | os.PathLike[str]) -> str:
 # Strings, which `re` compiles on first use: few commands show a URL, and compiling takes as long as a small log.
 #
 # A user and a password end at the last @ before the path. If the text after the colon is not a port, they continue
-# past a slash, which the user forgot to escape. A misspelt http:// may hold a password, too.
+# past a slash, which the user forgot to escape. A misspelt URL may hold a password, too: with one slash, with
+# backslashes or without its scheme; a name without a password is a user only after a scheme.
+_PASSWORD = r"[^/\\?#\s:@]*:(?!\d{1,5}(?:[/\\?#\s]|$))[^\s@]*@"
 _USER = (
-    r"(?i)\b([a-z][a-z0-9+.-]+:/{1,2}|https?//)"
-    r"(?:[^/?#\s@]*@|[^/?#\s:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s@]*@)(?:[^/?#\s@]*@)*"
+    rf"(?i)((?<![^\W_])[a-z][a-z0-9+.-]{{1,30}}:[/\\]{{1,2}}|(?<![\w/\\])https?[/\\]{{2}}"
+    rf"|(?<![:/\\])[:/\\][/\\]+(?={_PASSWORD}))"
+    rf"(?:[^/?#\s@]*@|{_PASSWORD})(?:[^/?#\s@]*@)*"
 )
 _QUERY = r"(?i)\b(https?:/{1,2}[^\s?#'\"<>]*)([?#])[^\s'\"<>)]*[^\s'\"<>):,]"
 _NAMED_SECRET = (
@@ -287,14 +290,22 @@ def without_secrets(text: str) -> str:
     >>> without_secrets("abfss://container@account.dfs.core.windows.net/runs")
     'abfss://container@account.dfs.core.windows.net/runs'
     """
-    if ":/" not in text and "http" not in text.lower():
+    if "/" not in text and "\\" not in text:
         return text
     if "@" in text:
-        text = re.sub(_USER, lambda match: match[0] if re.fullmatch(_CONTAINER, match[0]) else match[1], text)
+        text = "".join(_without_user(word) if "@" in word else word for word in re.split(r"(\s+)", text))
     if "?" in text or "#" in text:
         text = re.sub(_QUERY, lambda match: f"{match[1]}{match[2]}{GAP}", text)
         text = re.sub(_NAMED_SECRET, lambda match: f"{match[1]}{GAP}", text)
     return text
+
+
+def _without_user(word: str) -> str:
+    start, at, rest = word.rpartition("@")  # a search that cannot fail before its end takes linear time
+    shown = re.sub(
+        _USER, lambda match: match[0] if re.fullmatch(_CONTAINER, match[0]) else match[1], start + at
+    )
+    return shown + rest
 
 
 def is_utf8(shown: str) -> bool:

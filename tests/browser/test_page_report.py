@@ -37,7 +37,7 @@ def test_a_report_opens_from_disk(report: Path, tabs: Any) -> None:
         "lr=0.1", "lr=0.03", "lr=0.01", "lr=1", "in no group"
     ]  # fmt: skip
     verdict = tab.page.inner_text(".pane-verdict")
-    assert verdict.startswith("By val/loss: lr=0.1 and lr=0.03 ") and "2 and 2 runs" in verdict
+    assert verdict.startswith("By the last val/loss: lr=0.1 and lr=0.03 ") and "2 and 2 runs" in verdict
     assert "0.1939" not in tab.page.inner_text(".table")
     tab.page.get_by_label("Unfold lr=0.1").click()
     assert "0.1939" in tab.page.inner_text(".table")

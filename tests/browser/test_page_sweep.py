@@ -118,6 +118,10 @@ def test_groups_by_several_parameters_are_sorted_by_their_metric(page: str, tab:
     groups = tab.page.locator(".row.group")
     tab.until(lambda: groups.first.get_attribute("data-group") == "lr=0.01, batch_size=16")
     assert tab.page.evaluate("tbq.state.group.value") == "hparam.lr,hparam.batch_size"
+    # By a link too, and if nothing sorts the table.
+    tab.open(page, "group=hparam.lr,hparam.batch_size")
+    tab.until(lambda: groups.first.get_attribute("data-group") == "lr=0.01, batch_size=16")
+    assert tab.page.locator("[role=columnheader][aria-sort=ascending]").inner_text().startswith("val/loss")
 
 
 def test_legends_have_short_names_and_values_at_the_cursor(page: str, tab: Tab) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,35 @@ def test_a_pipe_gets_text_without_colours(runs: Path) -> None:
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines[0] == "val/loss" and "\x1b" not in done.stdout
     assert "A seed=0  0.1939" in lines[-1] and max(map(len, lines)) <= 80
+
+
+def test_a_pipe_without_utf8_gets_drawings_in_ascii_and_exact_data(runs: Path, tmp_path: Path) -> None:
+    with tbq.SummaryWriter(tmp_path / "log" / "é") as writer:
+        writer.add_scalar("…", 1.0)
+    plain, full = ({**os.environ, "LC_ALL": each} for each in ("C", "C.UTF-8"))
+    for words in (["plot", runs, "--tag", "val/loss"], ["show", runs, "val/loss", "--run", "lr=0.1/seed=0"]):
+        drawn = run(*words, env=plain).stdout
+        assert drawn.isascii() and drawn.count("\n") == run(*words, env=full).stdout.count("\n") > 2
+        assert not run(*words, env=full).stdout.isascii()
+    rows = run("export", tmp_path / "log", "-o", "-", "--format", "csv", env=plain)
+    assert "é,…," in rows.stdout
+
+
+def test_many_runs_that_repeat_configurations_are_to_be_grouped(tmp_path: Path) -> None:
+    for i in range(24):
+        with tbq.SummaryWriter(tmp_path / f"r{i}") as writer:
+            writer.add_scalar("loss", 1.0, 1)
+            if i < 23:  # the last run crashed before it wrote them
+                writer.add_hparams(
+                    {"lr": i % 3, "batch size": i // 3 % 2, "seed": i // 6, "id": i, "same": 1}, {}
+                )
+    hint = "24 runs: --by 'hparam.batch size,hparam.lr' --band std draws one line per configuration"
+    done = run("plot", tmp_path, "--tag", "loss")
+    assert done.stderr == f"tbq: {hint}\n"
+    grouped = run("plot", tmp_path, "--tag", "loss", "--by", "hparam.batch size,hparam.lr", "--band", "std")
+    assert "1 of 24 runs has no hyperparameter" in grouped.stderr and "(n=4)" in grouped.stdout
+    few = run("plot", tmp_path, "--tag", "loss", "--run", "r1*")
+    assert few.stderr == ""
 
 
 def test_options_reach_the_picture(runs: Path, tmp_path: Path) -> None:

@@ -75,6 +75,10 @@ def test_a_missing_path_names_what_is_near(tbq: Run, tmp_path: Path) -> None:
     assert "there are event files below runs, other\n" in said("typo/logs")
     assert "there are event files below runs, other\n" in said("empty")
     assert "closest: runs/exp1\n" in said("runs/exp")
+    assert "closest: runs/exp1\n" in said("typo/exp1")  # the right name below a wrong one
+    assert "closest: other/deep\n" in said("typo/deep")
+    assert "closest: other/deep/exp2\n" in said("other/exp2")
+    assert "closest: runs\n" in said("typo/wrong/runs")
 
 
 def test_a_file_without_records_is_not_a_run(tbq: Run, tmp_path: Path) -> None:
@@ -185,7 +189,7 @@ def test_the_help_lists_rarely_needed_options_last(name: str) -> None:
 
 
 #: Options whose values differ by nature: a folder, a new directory, a figure's kinds and names, a stream's formats.
-DIFFER = {"--format", "--kind", "--output", "--rename", "--restarts"}
+DIFFER = {"--format", "--kind", "--output", "--restarts"}
 
 
 def test_an_option_takes_the_same_in_every_command() -> None:

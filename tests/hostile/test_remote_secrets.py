@@ -142,11 +142,31 @@ def test_tokens_in_queries(url: str) -> None:
 def test_what_is_not_a_secret_stays() -> None:
     for text in ("runs/me@home/x", "http://host:8080/a@b/c", "s3://bucket/runs/what?/x", "a: b @ c", "C:/x@y/z",
                  "abfss://container@account.dfs.core.windows.net/runs", "see https://host/a/b (or not)",
-                 "runs/http/a@b/c", r"C:\http\me@x", "http//host:80/a@b"):  # fmt: skip
+                 "runs/http/a@b/c", r"C:\http\me@x", "http//host:80/a@b", r"C:\\http\\me@x", "runs//a@b/c",
+                 r"\\server\share\a@b", "file:///x/a:b@c", "//host:80/a@b", "a//b: c@d"):  # fmt: skip
         assert without_secrets(text) == text
 
 
-@pytest.mark.parametrize("start", ["http//", "HTTPS//", "http:/", "htp://", "http:///"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "http//",
+        "HTTPS//",
+        "http:/",
+        "htp://",
+        "http:///",
+        "http:\\\\",
+        "HTTPS:\\\\",
+        "http:/\\",
+        "http\\\\",
+        "http:////",
+        "//",
+        "\\\\",
+        "http;//",
+        "h://",
+        "s3:\\\\",
+    ],
+)
 def test_a_misspelt_url_shows_no_password(start: str) -> None:
     with pytest.raises(TbqError) as raised:
         tbq.open(f"{start}me:hunter2-p@ss/w@host/runs")

@@ -26,7 +26,7 @@ from tbq.diagnosis.finding import SEVERITIES
 from tbq.live.states import STATES, UNREAD
 from tbq.numbers import compact, duration, number, sized
 from tbq.plot.options import BANDS as PLOT_BANDS
-from tbq.roles import best_of, better, role, split
+from tbq.roles import best_of, better, role, split, tells_repeats
 from tbq.select import name_filter
 from tbq.server.answers.groups import BANDS
 from tbq.states import GLYPHS
@@ -153,6 +153,7 @@ def test_lists_that_every_view_shows() -> None:
     assert sorted(words["bands"]) == sorted(BANDS)
     assert {*BANDS} <= {*PLOT_BANDS}
     assert words["severities"] == list(SEVERITIES)
+    assert {name: tells_repeats(name) for name in words["repeats"]} == words["repeats"]
 
 
 @pytest.mark.parametrize("case", ORDER)

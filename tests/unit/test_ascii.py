@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from tbq.cli.ascii import draw_in_ascii, has_utf8, in_ascii
+from tbq.cli.ascii import draw_in_ascii, drawing, has_utf8, in_ascii
 
 
 class _Terminal(io.TextIOWrapper):
@@ -45,6 +45,7 @@ def test_the_locale_decides(monkeypatch: pytest.MonkeyPatch, settings: dict[str,
     draw_in_ascii(pipe)
     pipe.write("│é")
     assert pipe.bytes.getvalue() == "│é".encode()  # data stays exact
+    assert drawing("│⣿─ é…", pipe) == ("│⣿─ é…" if utf8 else "|#- é~")
 
 
 def test_every_braille_sign_is_one_character() -> None:

@@ -334,7 +334,7 @@ def test_an_axis_has_two_ticks_at_least() -> None:
 def test_labels_and_names_in_the_users_words() -> None:
     options: Any = {
         "by": "re:(lr=[^_]*)_.*", "band": "std", "x_label": "update", "y_label": "training loss", "no_n": True,
-        "rename": {r"lr=(.*)": r"η = \1"},
+        "relabel": {r"lr=(.*)": r"η = \1"},
     }  # fmt: skip
     figure: Any = table(SWEEP).plot(**options)
     ax = figure.axes[0]
@@ -345,7 +345,7 @@ def test_labels_and_names_in_the_users_words() -> None:
     two = Table(
         pa.concat_tables([table({"a": [1.0, 2.0]}).to_arrow(), table({"a": [1.0, 2.0]}, "acc").to_arrow()])
     )
-    figure = two.plot(rename=[("acc", "accuracy"), ("^loss$", "L")])
+    figure = two.plot(relabel=[("acc", "accuracy"), ("^loss$", "L")])
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["accuracy", "L"] or {
         ax.get_title(loc="left") for ax in figure.axes
     } == {"accuracy", "L"}
@@ -378,12 +378,19 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
 def test_every_kind_of_figure_has_the_users_words(
     demo: tbq.LogDir, tag: str, options: Any, renamed: str | None, style: str
 ) -> None:
-    rename = {
+    relabel = {
         r"lr=0.1/.*": "ours", r"lr=(.*)": r"η \1", "^lr$": "learning rate", "^adam$": "Adam", "weights/layer1": "W1",
         "classifier": "PR", "tone": "sound",
     }  # fmt: skip
     figure: Any = demo.plot(
-        tag, title="A title", x_label="an x", y_label="a y", rename=rename, no_n=True, style=style, **options
+        tag,
+        title="A title",
+        x_label="an x",
+        y_label="a y",
+        relabel=relabel,
+        no_n=True,
+        style=style,
+        **options,
     )
     figure.draw_without_rendering()
     texts = [each.get_text() for each in figure.findobj(mpl.text.Text) if each.get_visible()]
@@ -405,7 +412,7 @@ def test_results_in_the_users_words() -> None:
     from tbq.results import confusion, predictions
 
     guesses = predictions(np.eye(2)[[0, 1]], labels=np.array([0, 1]), classes=["cat", "dog"])
-    figure: Any = confusion(guesses).plot(rename={"cat": "Katze", "1": "wrong"})
+    figure: Any = confusion(guesses).plot(relabel={"cat": "Katze", "1": "wrong"})
     figure.draw_without_rendering()
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["Katze", "dog"]
     assert {text.get_text() for text in figure.axes[0].texts} == {"1"}  # a count is not a name
@@ -434,10 +441,10 @@ def test_a_log_axis_for_one_tag() -> None:
         two.plot(log_y=["lss"])
 
 
-@pytest.mark.parametrize("rename", ["lr", ["lr"], [("(", "x")], [("lr", r"\1")], [("a", 1)], 3])
-def test_a_wrong_rename_is_refused(rename: Any) -> None:
-    with pytest.raises(UsageError, match="rename"):
-        table({"a": [1.0]}).plot(rename=rename)
+@pytest.mark.parametrize("relabel", ["lr", ["lr"], [("(", "x")], [("lr", r"\1")], [("a", 1)], 3])
+def test_a_wrong_relabelling_is_refused(relabel: Any) -> None:
+    with pytest.raises(UsageError, match="relabel"):
+        table({"a": [1.0]}).plot(relabel=relabel)
 
 
 def test_runs_without_the_tag_do_not_count_towards_the_most_runs(tmp_path: Path) -> None:

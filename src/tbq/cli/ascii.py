@@ -1,4 +1,4 @@
-"""Drawings on terminals without UTF-8: each sign that the terminal cannot show becomes one ASCII character."""
+"""Drawings without UTF-8: each sign that the locale cannot show becomes one ASCII character."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNS = {
 def draw_in_ascii(stream: TextIO) -> None:
     """Make a terminal's stream show drawings in ASCII if the terminal has no UTF-8; escape what has no such sign.
 
-    Files and pipes keep their encoding: data stays exact.
+    Files and pipes keep their encoding: data stays exact. `drawing` is for the drawings in them.
     """
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is None:
@@ -30,13 +30,20 @@ def draw_in_ascii(stream: TextIO) -> None:
         reconfigure(errors=_NAME if stream.isatty() else "backslashreplace")
 
 
+def drawing(text: str, stream: TextIO) -> str:
+    """A drawing as the stream shows it, a terminal or a pipe: its signs in ASCII without UTF-8, names unchanged."""
+    if text.isascii() or has_utf8(stream):
+        return text
+    return "".join(letter if letter.isascii() else in_ascii(letter) or letter for letter in text)
+
+
 def has_utf8(stream: TextIO) -> bool:
-    """Whether the terminal of a stream shows UTF-8, by its encoding and by the locale that the user set.
+    """Whether a stream shows UTF-8, by its encoding and by the locale that the user set.
 
     In the C locale Python writes UTF-8 anyway, so the encoding alone does not say it.
     """
     locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or "utf-8"
-    return "utf" in locale.lower() and (stream.encoding or "").lower().startswith("utf")
+    return "utf" in locale.lower() and (stream.encoding or "utf-8").lower().startswith("utf")
 
 
 def in_ascii(letter: str) -> str | None:

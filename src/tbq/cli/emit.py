@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tbq.cli.ascii import drawing
 from tbq.errors import UsageError
 from tbq.text import counted, escaped, page, paragraph, printable, without_secrets
 
@@ -133,14 +134,14 @@ def has_colours() -> bool:
 
 
 def draw_lines(lines: list[str]) -> None:
-    """Print lines for the terminal unchanged, in one write. Their text must be escaped already; colours pass."""
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    """Print a drawing, in ASCII without UTF-8, in one write. Its text must be escaped already; colours pass."""
+    sys.stdout.write(drawing("".join(f"{line}\n" for line in lines), sys.stdout))
     sys.stdout.flush()
 
 
 def show(text: str) -> None:
     """Print text for people on stdout, line by line."""
-    print(page(text), flush=True)  # click.echo would write UTF-8 to an ASCII terminal
+    print(drawing(page(text), sys.stdout), flush=True)  # click.echo would write UTF-8 to an ASCII terminal
 
 
 def show_json(value: object) -> None:

@@ -111,11 +111,11 @@ class _Plot(Command):
 @click.option("--x-label", metavar="TEXT", help="The name of the x axis.")
 @click.option("--y-label", metavar="TEXT", help="The name of the y axis.")
 @click.option(
-    "--rename",
+    "--relabel",
     nargs=2,
     multiple=True,
     metavar="REGEX WORDS",
-    help=r"Show WORDS instead of what matches, in all names: --rename 'lr=(.*)' 'η = \1'. May be repeated.",
+    help=r"Show WORDS instead of what matches, in all names: --relabel 'lr=(.*)' 'η = \1'. May be repeated.",
 )
 @click.option("--no-n", is_flag=True, help="Omit the number of runs of each group.")
 @click.option(

@@ -167,8 +167,8 @@ def _scatter(trials: Trials, options: PlotOptions, ax: Any) -> Any:
     columns = side_by_side(options, count, 2 if count == 4 else 3)
     rows = -(-count // columns)
     size = (4.4, 3.2) if count == 1 else (3.1 * columns, 2.7 * rows)
-    names_of = {name: options.renamed(name) for name in trials.settings}
-    label = options.renamed(trials.label)
+    names_of = {name: options.relabelled(name) for name in trials.settings}
+    label = options.relabelled(trials.label)
     with sheet(options, rows, columns, [*names_of.values(), label], size, ax, sharey=count > 1) as (
         figure,
         axes,
@@ -194,7 +194,7 @@ def _scatter(trials: Trials, options: PlotOptions, ax: Any) -> Any:
             each.set_ylim(*spaced(*trials.limits, trials.log, 0.08))
             _tell_leaving(each, trials, places)
             if names is not None:
-                tick_names(each.xaxis, map(options.renamed, names), 14)
+                tick_names(each.xaxis, map(options.relabelled, names), 14)
                 each.set_xlim(-0.5, len(names) - 0.5)
             else:
                 finite = places[np.isfinite(places)]
@@ -245,8 +245,8 @@ def _parallel(trials: Trials, options: PlotOptions, ax: Any) -> Any:
     log = trials.log and _is_log(metric)
     heights = np.array([_apart(_heights(places, log), trials.metric) for _, places, _, log in columns]
                        + [_heights(metric, log)])  # fmt: skip
-    label = options.renamed(trials.label) if options.y_label is None else options.y_label
-    columns = [(options.renamed(name), places, names and [*map(options.renamed, names)], log)
+    label = options.relabelled(trials.label) if options.y_label is None else options.y_label
+    columns = [(options.relabelled(name), places, names and [*map(options.relabelled, names)], log)
                for name, places, names, log in columns]  # fmt: skip
     columns.append((label, metric, None, log))
     # Runs outside the range end beyond the last tick.

@@ -55,7 +55,7 @@ class Plotting(TypedDict, total=False):
     title: str | None
     x_label: str | None
     y_label: str | None
-    rename: Mapping[str, str] | Sequence[tuple[str, str]]
+    relabel: Mapping[str, str] | Sequence[tuple[str, str]]
     no_n: bool
     size: str | float | tuple[float, float] | None
     panels: int | None
@@ -98,7 +98,7 @@ class PlotOptions:
     title: str | None = None
     x_label: str | None = None
     y_label: str | None = None
-    rename: tuple[tuple[str, str], ...] = ()
+    relabel: tuple[tuple[str, str], ...] = ()
     no_n: bool = False
     size: tuple[float | None, float | None] = (None, None)
     panels: int | None = None
@@ -132,7 +132,7 @@ class PlotOptions:
         options["center"] = _center(options.get("center"), band)
         if options.get("legend") is not None:
             choice("legend", options["legend"], LEGENDS)
-        options["rename"] = _renames(options.get("rename", ()))
+        options["relabel"] = _relabelling(options.get("relabel", ()))
         for name in ("title", "font", "x_label", "y_label"):
             if options.get(name) is not None and not isinstance(options[name], str):
                 raise bad(name, options[name], "a text")
@@ -152,25 +152,25 @@ class PlotOptions:
             return self
         return replace(self, log_y=bool(Selection.of(self.log_tags).resolve([tag]).names), log_tags=())
 
-    def renamed(self, name: str) -> str:
+    def relabelled(self, name: str) -> str:
         """A name in the user's words.
 
-        >>> PlotOptions.of({"rename": {"lr=(.*)": r"η = \\1"}}).renamed("lr=0.1")
+        >>> PlotOptions.of({"relabel": {"lr=(.*)": r"η = \\1"}}).relabelled("lr=0.1")
         'η = 0.1'
         """
-        for pattern, words in self.rename:
+        for pattern, words in self.relabel:
             name = re.sub(pattern, words, name)
         return name
 
     def labels(
         self, names: Sequence[str], room: int | None = None, size: Callable[[str], int] = len
     ) -> list[str]:
-        """The names that the user renamed, in the user's words; the other names as short, distinct labels.
+        """The names that the user relabels, in the user's words; the other names as short, distinct labels.
 
-        >>> PlotOptions.of({"rename": {"exp_a.*": "ours"}}).labels(["exp_a/s=0", "exp_b/s=0", "exp_c/s=0"])
+        >>> PlotOptions.of({"relabel": {"exp_a.*": "ours"}}).labels(["exp_a/s=0", "exp_b/s=0", "exp_c/s=0"])
         ['ours', 'b', 'c']
         """
-        words = [self.renamed(name) for name in names]
+        words = [self.relabelled(name) for name in names]
         rest = iter(
             labels([name for name, word in zip(names, words, strict=True) if name == word], room, size)
         )
@@ -192,23 +192,23 @@ class PlotOptions:
         return "dark" in self.style
 
 
-def _renames(value: Any) -> tuple[tuple[str, str], ...]:
+def _relabelling(value: Any) -> tuple[tuple[str, str], ...]:
     """Pairs of a regular expression and the words instead of what it matches."""
     want = "pairs of a regular expression and its replacement"
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     if isinstance(pairs, str) or not isinstance(pairs, Sequence):
-        raise bad("rename", value, want)
+        raise bad("relabel", value, want)
     checked = []
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or [*map(type, pair)] != [str, str]:
             raise bad(
-                "rename", pair, want, hint=r"rename={'lr=(.*)': r'η = \1'}, --rename 'lr=(.*)' 'η = \1'"
+                "relabel", pair, want, hint=r"relabel={'lr=(.*)': r'η = \1'}, --relabel 'lr=(.*)' 'η = \1'"
             )
         pattern, words = pair
         try:
             re.sub(f"{pattern}|", words, "")  # a match, so that the replacement is checked too
         except (re.error, IndexError) as error:
-            raise bad("rename", pair, f"{want} ({error})") from None
+            raise bad("relabel", pair, f"{want} ({error})") from None
         checked.append((pattern, words))
     return tuple(checked)
 

@@ -45,7 +45,7 @@ def precision_recall(table: Table, options: PlotOptions, ax: Any = None) -> Any:
             _panel(each, of_tag, options)
             named(
                 each,
-                title=None if options.paper and len(curves) == 1 else options.renamed(tag),
+                title=None if options.paper and len(curves) == 1 else options.relabelled(tag),
                 x="recall",
                 y="precision",
             )

@@ -25,7 +25,7 @@ _MOST_LAYERS = 60
 def confusion(table: Table, options: PlotOptions, ax: Any = None) -> Any:
     """Labels against predictions; the colour shows the share of a label's examples, the number their count."""
     arrow = table.to_arrow()
-    labels = [options.renamed(str(each)) for each in values_of(arrow.column(0))]
+    labels = [options.relabelled(str(each)) for each in values_of(arrow.column(0))]
     names = arrow.column_names[1:]
     if not labels or not names:
         raise SelectionError("nothing to draw: the confusion matrix is empty")
@@ -34,7 +34,7 @@ def confusion(table: Table, options: PlotOptions, ax: Any = None) -> Any:
     counts = np.array([arrow[name].to_numpy() for name in names], float).T
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     side = min(max(2.2 + 0.36 * len(names), 3.2), 9.0)
-    names = [options.renamed(name) for name in names]
+    names = [options.relabelled(name) for name in names]
     with sheet(options, 1, 1, [*labels, *names], (side + 0.8, side), ax) as (figure, axes):
         each = axes[0]
         drawn = each.imshow(shares, cmap="cividis" if options.dark else "Blues", vmin=0, vmax=1)
@@ -74,7 +74,7 @@ def weights(table: Table, options: PlotOptions, ax: Any = None) -> Any:
         warn(f"{len(rows):,} parameters: drawing the first {_MOST_LAYERS}; choose with layer=")
         rows = rows[:_MOST_LAYERS]
     names = [f"{row['layer']}.{row['parameter']}" if row["layer"] else str(row["parameter"]) for row in rows]
-    names = [options.renamed(name) for name in names]
+    names = [options.relabelled(name) for name in names]
     place = np.arange(len(rows))
     mean, std, low, high = (
         np.array([row[name] for row in rows], float) for name in ("mean", "std", "min", "max")

@@ -33,9 +33,9 @@ def series_names(
     runs, tags = (list(dict.fromkeys(part)) for part in zip(*keys, strict=True))
     run_names = dict(zip(runs, options.labels(runs), strict=True))
     if len(runs) == 1 and (tagged or len(tags) > 1):
-        return {(run, tag): options.renamed(tag) for run, tag in keys}
+        return {(run, tag): options.relabelled(tag) for run, tag in keys}
     tagged = tagged or len(tags) > 1
-    return {(run, tag): run_names[run] + f" · {options.renamed(tag)}" * tagged for run, tag in keys}
+    return {(run, tag): run_names[run] + f" · {options.relabelled(tag)}" * tagged for run, tag in keys}
 
 
 def rows_by_step(table: pa.Table) -> dict[tuple[str, str], dict[int, list[int]]]:

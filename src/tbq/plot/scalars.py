@@ -14,17 +14,21 @@ from tbq.columns.grouped import GroupedRows, complete
 from tbq.columns.rows import having
 from tbq.decode.takeovers import takeovers_of
 from tbq.errors import SelectionError, UsageError, warn
+from tbq.kinds.hparams import HPARAM
 from tbq.live.view import AXES
 from tbq.plot.groups import Groups
 from tbq.plot.line_styles import MOST, LineStyle, line_styles
 from tbq.plot.lines import Line, Panel, panels
 from tbq.plot.options import order_of
 from tbq.plot.ranges import Leaving, leaving, leaving_words, y_range
+from tbq.query.groups import Grouping, value_text
 from tbq.query.reduce import tell_uneven
+from tbq.roles import tells_repeats
 from tbq.select import Selection, closest
+from tbq.summary.per_run import hyperparameters
 from tbq.table.scalars import read_scalars
 from tbq.table.table import Table
-from tbq.text import natural, some, some_have
+from tbq.text import counted, natural, shell_word, some, some_have
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from tbq.select import Names, Steps
 
 MOST_PANELS = 12  # the limit unless the user chooses tags
+_MOST_PARAMS = 4  # of a suggested configuration
 _VARIED = 5  # lines, from which on dashes differ too on paper, and after which on a scale of colours
 
 
@@ -50,13 +55,13 @@ class ScalarPanels:
         if self.options.x_label is not None:
             return self.options.x_label
         names = {"step": "step", "relative": "time since start", "wall": "time"}
-        return names.get(self.options.x) or self.options.renamed(self.options.x)
+        return names.get(self.options.x) or self.options.relabelled(self.options.x)
 
     def y_name(self, panel: Panel) -> str:
         """The name of a panel's values."""
         if self.options.y_label is not None and len({each.tag for each in self.panels}) == 1:
             return self.options.y_label
-        return self.options.renamed(panel.tag)
+        return self.options.relabelled(panel.tag)
 
     @cached_property
     def lines(self) -> dict[str, Line]:
@@ -117,7 +122,31 @@ def of_log(
     _check_tags(options, result.tags("scalars"), reader.path)
     arrow = table.to_arrow()
     takeovers = takeovers_of(result, chosen or reader.names)
-    return _chart(arrow, wanted, groups, options, reader.began, takeovers, reader.path)
+    chart = _chart(arrow, wanted, groups, options, reader.began, takeovers, reader.path)
+    if groups.by_run and options.kind != "difference" and len(chart.lines) > MOST:
+        _suggest_groups(list(chart.lines), hyperparameters(reader, list(chart.lines)))
+    return chart
+
+
+def _suggest_groups(runs: Sequence[str], hparams: Mapping[str, Mapping[str, Any]]) -> None:
+    """Suggest one line per configuration if runs repeat configurations; a few runs may lack hyperparameters."""
+    known = [run for run in runs if hparams.get(run)]
+    values: dict[str, list[str]] = {}
+    for run in known:
+        for name, value in hparams[run].items():
+            values.setdefault(name, []).append(value_text(value))
+    names = [
+        name
+        for name, texts in values.items()
+        if len(texts) == len(known) and 1 < len(set(texts)) < len(known) and not tells_repeats(name)
+    ][:_MOST_PARAMS]
+    if (
+        names
+        and 2 * len(known) > len(runs)
+        and len(Grouping.of_values(known, names, hparams).names) < len(known)
+    ):
+        by = shell_word(",".join(HPARAM + name for name in names))
+        warn(f"{counted(len(runs), 'run')}: --by {by} --band std draws one line per configuration")
 
 
 def of_table(table: Table, tag: Names, run: Names, options: PlotOptions) -> ScalarPanels:

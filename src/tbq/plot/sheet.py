@@ -27,7 +27,7 @@ def sheet(
     """A figure with these panels, and its Axes row by row, while the block draws; `size` is for the screen.
 
     With `ax`, uses the user's Axes, if the picture has one panel. The caller passes names from a log
-    in the user's words (`options.renamed`).
+    in the user's words (`options.relabelled`).
     """
     if ax is not None:
         if rows * columns > 1:

@@ -75,7 +75,7 @@ def _image(ax: Any, picture: Any, data: bytes) -> None:
 
 def audio(table: Table, options: PlotOptions) -> Any:
     """The last clip of each run and tag: its waveform above its spectrogram."""
-    clips = [(options.renamed(name), rate, values) for name, rate, values in clips_of(table, _MOST_CLIPS)]
+    clips = [(options.relabelled(name), rate, values) for name, rate, values in clips_of(table, _MOST_CLIPS)]
     size = (5.4 if len(clips) == 1 else 4.4 * len(clips), 3.8)
     with sheet(options, 2, len(clips), [name for name, _, _ in clips], size, height_ratios=[1, 1.6]) as (
         figure,

@@ -47,7 +47,10 @@ def folders_near(path: str) -> list[str]:
 
 
 def _alike(path: Path) -> list[Path]:
-    """The path with its first missing part replaced by the closest names beside it, and the rest if that exists."""
+    """Paths that exist and are like one that does not, the best match first.
+
+    Its first missing part is misspelt, or too much, or has another name.
+    """
     import difflib
 
     parent = _existing_parent(path)
@@ -60,7 +63,14 @@ def _alike(path: Path) -> list[Path]:
         return []
     close = [parent / name for name in difflib.get_close_matches(missing[0], siblings, n=_SHOWN)]
     deeper = [found.joinpath(*missing[1:]) for found in close]
-    return [deep if deep.exists() else found for found, deep in zip(close, deeper, strict=True)]
+    rest = [missing[i:] for i in range(1, len(missing))]
+    elsewhere = [parent.joinpath(*parts) for parts in rest]
+    elsewhere += [
+        parent.joinpath(name, *parts) for parts in (missing, *rest[:1]) for name in sorted(siblings)
+    ]
+    found = [each for each in [*deeper, *elsewhere] if each.exists()]
+    found += [each for each, deep in zip(close, deeper, strict=True) if not deep.exists()]
+    return list(dict.fromkeys(found))[:_SHOWN]
 
 
 def _absolute(path: str) -> Path:

@@ -3,18 +3,17 @@
 import { html, computed } from "./ui.js";
 import { useAsk } from "./ask.js";
 import { ranges } from "./api.js";
-import { differing, group, sort } from "./state.js";
-import { groups, hparams, metricOf, rankedBy, runs, shown, shownColumns, groupColour } from "./runs.js";
+import { differing, group } from "./state.js";
+import { groups, hparams, metricOf, rankedBy, runs, shown, shownColumns, sortedBy, groupColour } from "./runs.js";
 import { counted, number, onPoint } from "./format.js";
+import { tellsRepeats } from "./words.js";
 
-// Parameters that tell repeats apart.
-const REPEATS = /^(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?$/i;
 const MOST = 4; // parameters of a configuration, if the user chose none
 
 /** What defines a configuration: the groups of the table, or all parameters that differ but for seeds. */
 const by = computed(() => {
   if (group.value) return group.value;
-  const names = hparams.value.filter((each) => each.differ && !REPEATS.test(each.name)).slice(0, MOST);
+  const names = hparams.value.filter((each) => each.differ && !tellsRepeats(each.name)).slice(0, MOST);
   return names.map((each) => `hparam.${each.name}`).join(",");
 });
 
@@ -26,7 +25,7 @@ function question(metric) {
 
 /** Says whether the best two groups differ beyond chance, by the metric that sorts the table, or its first metric. */
 export function Verdict() {
-  const metric = [sort.value.replace(/^-/, ""), ...shownColumns.value].find(metricOf);
+  const metric = [sortedBy.value.replace(/^-/, ""), ...shownColumns.value].find(metricOf);
   const asked = question(metric);
   const wanted = asked && groups.value.length > 1 ? { ...asked, by: group.value } : null;
   const { data, error } = useAsk("configurations", wanted, { live: true });

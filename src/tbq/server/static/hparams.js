@@ -22,6 +22,7 @@ import { inkOf } from "./plot.js";
 import { axisOf, gap, isMissing, marksOf, outward, share, shareOf, valueAt, viridis } from "./axes.js";
 import { Decisions } from "./decisions.js";
 import { number } from "./format.js";
+import { labels } from "./labels.js";
 import { Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
 
@@ -84,6 +85,7 @@ function scene() {
 const TOP = 44;
 const BOTTOM = 24;
 const BAR = 54; // pixels right of the last axis, for the colour bar
+const MOST_LETTERS = 18; // of a label
 const SPREAD = 22; // pixels over which lines through one value are spread
 
 /** The place of a run on an axis. Lines through the same value are spread, so that they do not coincide.
@@ -316,6 +318,12 @@ function draw(canvas, now) {
     line(lit);
   }
   if (coloured) colourBar(context, coloured, xs[all.length - 1] + BAR, yOf);
+  context.font = "600 12px system-ui, sans-serif";
+  const titles = fitted(
+    context,
+    all.map((axis) => labelOf(axis.key)),
+    xs.length > 1 ? xs[1] - xs[0] - 6 : width,
+  );
   context.font = "11px system-ui, sans-serif";
   all.forEach((axis, i) => {
     context.strokeStyle = ink.axis;
@@ -332,21 +340,18 @@ function draw(canvas, now) {
       context.fillRect(xs[i] - 6, b, 12, a - b);
       context.globalAlpha = 1;
     }
-    context.textAlign = "center";
     context.fillStyle = ink.strong;
     context.font = "600 12px system-ui, sans-serif";
-    let title = clipped(labelOf(axis.key));
-    while (title.length > 3 && xs.length > 1 && context.measureText(title).width > xs[1] - xs[0] - 6)
-      title = `${title.slice(0, -2)}…`;
-    const half = context.measureText(title).width / 2;
-    context.fillText(title, Math.min(Math.max(xs[i], half + 12), width - half - 12), 18);
+    centred(context, titles[i], xs[i], 18);
     context.font = "11px system-ui, sans-serif";
     context.textAlign = "left";
     const room = xs.length > 1 ? xs[1] - xs[0] - 16 : width;
-    const marks = marksOf(axis, (text) => context.measureText(text).width, room, 16 / tall);
-    marks.slice(0, 24).forEach(([text, part]) => {
+    const marks = marksOf(axis, (text) => context.measureText(text).width, room, 16 / tall).slice(0, 24);
+    const names = marks.map(([text]) => String(text));
+    const words = axis.values ? fitted(context, names, i + 1 < xs.length ? room : width - xs[i] - 12) : names;
+    marks.forEach(([, part], k) => {
       const y = Math.round(yOf(Number(part)));
-      const label = axis.values ? clipped(String(text)) : String(text);
+      const label = words[k];
       // A filled box under the label, so that no line runs through its letters.
       context.fillStyle = ink.ground;
       context.globalAlpha = 0.88;
@@ -383,11 +388,24 @@ function outside(context, now, axis, x, yOf) {
   const above = values.filter((value) => value > axis.high);
   const below = values.filter((value) => value < axis.low);
   context.fillStyle = inkOf(context.canvas).text;
-  context.textAlign = "center";
   const far = (/** @type {number} */ value) => (Math.abs(value) < 1e5 ? number(value, 3) : value.toExponential(1));
-  if (above.length) context.fillText(`▲ ${above.length} up to ${far(Math.max(...above))}`, x, yOf(1) - 12);
-  if (below.length) context.fillText(`▼ ${below.length} down to ${far(Math.min(...below))}`, x, yOf(0) + 18);
+  if (above.length) centred(context, `▲ ${above.length} up to ${far(Math.max(...above))}`, x, yOf(1) - 12);
+  if (below.length) centred(context, `▼ ${below.length} down to ${far(Math.min(...below))}`, x, yOf(0) + 18);
 }
 
-/** @param {string} text */
-const clipped = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
+/** Short labels that can be told apart, within so many pixels as far as possible.
+ * @param {CanvasRenderingContext2D} context @param {string[]} names @param {number} room */
+function fitted(context, names, room) {
+  const fits = (/** @type {string} */ text) => text.length <= MOST_LETTERS && context.measureText(text).width <= room;
+  let short = names;
+  for (let letters = MOST_LETTERS; letters >= 4 && !short.every(fits); letters--) short = labels(names, letters);
+  return short;
+}
+
+/** Writes a text around x, moved as far as needed to stay on the canvas.
+ * @param {CanvasRenderingContext2D} context @param {string} text @param {number} x @param {number} y */
+function centred(context, text, x, y) {
+  const half = context.measureText(text).width / 2 + 4;
+  context.textAlign = "center";
+  context.fillText(text, Math.max(Math.min(x, context.canvas.clientWidth - half), half), y);
+}

@@ -2,8 +2,8 @@
 
 import { html, signal, useEffect, useState } from "./ui.js";
 import { fetchJson, report } from "./api.js";
-import { axis, group, band, smooth, smoothAs, sort, views } from "./state.js";
-import { runs, tags, loaded, groups, higherIsBetter, mainTag } from "./runs.js";
+import { axis, group, band, smooth, smoothAs, views } from "./state.js";
+import { runs, tags, loaded, groups } from "./runs.js";
 import { Pane } from "./pane.js";
 import { closed, rows, ROW } from "./table.js";
 import { Curves } from "./curves.js";
@@ -19,7 +19,6 @@ import { counted, time } from "./format.js";
  * left_out?: string[] } | null>}
  */
 const about = signal(null);
-const UNSORTED = sort.peek(); // before the address is read
 
 /** Start with the groups, band and smoothing that the report was made with. */
 export async function openReport() {
@@ -51,15 +50,13 @@ export function Report() {
     addEventListener("beforeprint", all);
     return () => removeEventListener("beforeprint", all);
   }, []);
-  // Groups start folded, the best one first.
+  // Groups start folded.
   const [ordered, setOrdered] = useState(false);
   const ready = Boolean(facts?.by) && loaded.value && groups.value.length > 0;
   useEffect(() => {
     if (!ready || ordered) return;
     setOrdered(true);
     closed.value = new Set(rows.value.flatMap((row) => (row.kind === "group" ? [row.name] : [])));
-    if (mainTag.value && sort.value === UNSORTED)
-      sort.value = `${higherIsBetter(mainTag.value) ? "-" : ""}${mainTag.value}:last`;
   }, [ready, ordered]);
   return html`<main class="report" id="view">
     <header>

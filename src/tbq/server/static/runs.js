@@ -12,6 +12,7 @@ import {
   group,
   band,
   sort,
+  UNSORTED,
   top,
   columns,
   hidden,
@@ -249,6 +250,13 @@ export const shownColumns = computed(() => {
   return usual;
 });
 
+/** What sorts the table: groups that the user does not sort begin with the best. */
+export const sortedBy = computed(() =>
+  sort.value === UNSORTED && group.value && mainTag.value
+    ? `${higherIsBetter(mainTag.value) ? "-" : ""}${mainTag.value}:last`
+    : sort.value,
+);
+
 /** @type {import("./types.js").Signal<Record<string, ArrayLike<number>>>} */
 export const metrics = signal({}); // by column key, in the order of the runs
 /** @type {import("./types.js").Signal<Map<number, number>>} */
@@ -260,7 +268,7 @@ const places = signal(new Map()); // id of a run -> its row in the columns of me
 const broken = signal({});
 const topKey = computed(() => top.value.match(/^\d+ (.+)$/)?.[1] ?? "");
 const wantedMetrics = computed(() =>
-  [...new Set([...shownColumns.value, sort.value.replace(/^-/, ""), topKey.value])].filter(metricOf).join("\n"),
+  [...new Set([...shownColumns.value, sortedBy.value.replace(/^-/, ""), topKey.value])].filter(metricOf).join("\n"),
 );
 let metricsAsked = 0;
 on([wantedMetrics, version], (text) => {
@@ -365,7 +373,7 @@ export const listed = computed(() => {
       .filter((run) => Number.isFinite(cellOf(run, key)))
       .slice(0, Number(n));
   }
-  list = sorted(list, sort.value);
+  list = sorted(list, sortedBy.value);
   const pinned = pinnedRuns.value;
   const base = baseRun.value;
   // The baseline stays, even if the filter excludes it.

@@ -19,7 +19,8 @@ let smoothGiven = false; // the first address had a smoothing
 export const views = signal([]);
 /** @type {import("./types.js").Signal<[number, number] | null>} */
 export const zoom = signal(null); // of x, for all cards
-export const sort = signal("-started"); // a column's key; a leading - is descending
+export const UNSORTED = "-started"; // as long as the user sorts by nothing
+export const sort = signal(UNSORTED); // a column's key; a leading - is descending
 export const top = signal(""); // 10 val/loss:min
 /** @type {import("./types.js").Signal<string[] | null>} */
 export const columns = signal(null); // of the runs table; null: the default for this log

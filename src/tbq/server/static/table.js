@@ -23,6 +23,7 @@ import {
   loaded,
   runs,
   server,
+  sortedBy,
 } from "./runs.js";
 import { baseline, sort, solo, pinnedRuns, group, wide, filter, nameWidth as dragged, hidden as off } from "./state.js";
 import { cell, count, counted, delta, duration, far, number, sized, time } from "./format.js";
@@ -74,9 +75,9 @@ export const rows = computed(() => {
 /** Groups in the order of their means, if the table is sorted by a metric; those without a value come last.
  * @param {import("./types.js").Group[]} all @param {Map<string, Run[]>} members */
 function inOrder(all, members) {
-  const key = sort.value.replace(/^-/, "");
+  const key = sortedBy.value.replace(/^-/, "");
   if (!metricOf(key)) return all;
-  const way = sort.value.startsWith("-") ? -1 : 1;
+  const way = sortedBy.value.startsWith("-") ? -1 : 1;
   const means = new Map(all.map((each) => [each.name, meanOf(members.get(each.name) ?? [], key)?.mean ?? null]));
   return [...all].sort((a, b) => {
     const [x, y] = [means.get(a.name) ?? null, means.get(b.name) ?? null];
@@ -342,8 +343,8 @@ function Nothing() {
 
 /** @param {any} props */
 function Head({ id, label, style, sticky = false, children = null }) {
-  const key = sort.value.replace(/^-/, "");
-  const down = sort.value.startsWith("-");
+  const key = sortedBy.value.replace(/^-/, "");
+  const down = sortedBy.value.startsWith("-");
   const isSorted = key === id;
   const click = () => {
     if (id === "spark") return;

@@ -1,5 +1,6 @@
-// The lists of what can be chosen and shown: tabs, bands, states of runs, severities of findings. Python has the same
-// states, shapes and bands; tests/fixtures/rules/words.json tests both.
+// The lists of what can be chosen and shown: tabs, bands, states of runs, severities of findings, and which
+// hyperparameters are seeds. Python has the same states, shapes, bands and seeds; tests/fixtures/rules/words.json
+// tests both.
 
 /** Tabs by their order; their place is their key. @type {readonly [string, string][]} */
 export const TABS = [
@@ -26,3 +27,7 @@ export const UNREAD = "·"; // the shape of a run that the server has not read y
 
 /** Severities of findings, worst first: shape and noun. @type {Record<string, [string, string]>} */
 export const SEVERITIES = { error: ["✕", "error"], warning: ["▲", "warning"], info: ["●", "note"] };
+
+const REPEATS = /^(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?$/is;
+/** Whether a hyperparameter tells repeats of one configuration apart. @param {string} hparam */
+export const tellsRepeats = (hparam) => REPEATS.test(hparam);
