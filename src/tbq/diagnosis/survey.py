@@ -81,7 +81,7 @@ class Survey:
         """The survey of one run of a log that is open, with the sub-runs that are part of it."""
         survey = cls.__new__(cls)
         survey.named_paths, survey.errors, survey.clash, survey.near = found.paths, [], None, None
-        survey._remote, survey._growing = found.remote, Growing()
+        survey._remote, survey._growing = None, Growing()
         # Its sub-runs are part of it already, and their files are among its files.
         runs = [each._replace(folded=()) for each in found.runs if each.name == run]
         survey.discovered = replace(found, runs=runs, problems=[])
