@@ -65,7 +65,7 @@ def test_a_full_stdout_is_not_called_a_file(logdir: Path) -> None:
     assert "stdout: cannot be written" in said and "incomplete" in said and "no partial file" not in said
 
 
-@pytest.mark.parametrize("module", ["click", "tbq.cli.app", "tbq.cli.emit", "tbq.cli.ls", "pyarrow"])
+@pytest.mark.parametrize("module", ["click", "tbq.cli.app", "tbq.cli.emit", "tbq.cli.ls", "arro3"])
 def test_ctrl_c_while_tbq_imports_is_one_line(logdir: Path, module: str) -> None:
     """An import hook raises KeyboardInterrupt, as Ctrl-C at that moment would."""
     code = (

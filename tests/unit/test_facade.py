@@ -44,13 +44,25 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
-        "AudioTable", "Finding", "Findings", "Follower", "Histogram", "HistogramTable", "HparamTable", "LogDir", "Mesh",
-        "Problem", "RunChanges", "Series", "SummaryTable", "SummaryWriter", "Table", "TagTable", "TbqError",
+        "AudioTable", "Diagnosis", "Finding", "Findings", "Follower", "Histogram", "HistogramTable", "HparamTable",
+        "LogDir", "Mesh", "Problem", "RunChanges", "Series", "SummaryTable", "SummaryWriter", "Table", "TagTable", "TbqError",
         "TbqWarning", "TensorTable", "Update", "__version__",
-        "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "open", "patch",
+        "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "mcp", "open", "patch",
         "ray", "read", "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
-    for name in ("board", "demo", "doctor", "explain", "follow", "open", "read", "rewrite", "serve", "watch"):
+    for name in (
+        "board",
+        "demo",
+        "doctor",
+        "explain",
+        "follow",
+        "mcp",
+        "open",
+        "read",
+        "rewrite",
+        "serve",
+        "watch",
+    ):
         assert inspect.isfunction(getattr(tbq, name)), name
     code = "import tbq; tbq.compat.install(); tbq.compat.uninstall(); tbq.results.weights; tbq.lake.sync"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -107,7 +119,7 @@ def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_
         "tensor": ("embedding",), "histograms": (), "histogram": ("weights/layer1",), "images": (),
         "image": ("samples",), "audio": (), "waveform": ("tone",), "texts": (), "text": ("notes",), "hparams": (),
         "pr_curves": (), "meshes": (), "mesh": ("cube",), "graphs": (), "nodes": (), "custom_scalars": (),
-        "summary": (), "importance": ("val/loss",),
+        "summary": (), "importance": ("val/loss",), "diagnose": ("diverged",),
         "show": ("notes",), "write": (tmp_path / "all",), "write_media": (tmp_path / "media",),
         "sql": ("select * from scalars",), "scan": (), "reduce": (), "write_reduced": (tmp_path / "reduced",),
         "compare": ("lr=0.1/seed=0", "lr=0.1/seed=1"), "dataset": (), "lazy": (), "plot": ("lr",),

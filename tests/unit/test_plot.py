@@ -370,10 +370,10 @@ def test_a_file_that_threads_share_is_one_session(tmp_path: Path) -> None:
     from tbq.decode import decode
     from tbq.decode.options import DecodeOptions
     from tbq.decode.reader import table_of
-    from tbq.plot.scalars import _takeovers
+    from tbq.decode.takeovers import takeovers_of
 
     log = tbq.open(logs.write(tmp_path / "runs", {"a": {"loss": logs.line(range(3000))}}))
     options = DecodeOptions(threads=4, split=1 << 14, block=1 << 12)
     result = decode(log._reader.runs, ["scalars"], options, log._reader.unpacked, session_tables=True)
     assert len(table_of(result.segments())) > 1  # else this tests nothing
-    assert _takeovers(result, log.runs) == {}
+    assert takeovers_of(result, log.runs) == {}

@@ -106,9 +106,10 @@ def after(words: Sequence[str]) -> list[str]:
 
     from tbq.cli.app import app
 
-    command = app.get_command(click.Context(app), done[0])
+    above = click.Context(app, **app.context_settings)
+    command = app.get_command(above, done[0])
     assert command is not None
-    typed = _Typed(done[0], command, done[1:])
+    typed = _Typed(done[0], click.Context(command, parent=above), done[1:])
     option, equals, value = word.partition("=")
     if typed.pending is None and equals and option in typed.options:
         return [f"{option}={each}" for each in _names(_values(typed.options[option], value, typed))]
@@ -123,10 +124,10 @@ def after(words: Sequence[str]) -> list[str]:
 class _Typed:
     """The words after a command, as its parameters: what was typed, and the option that still wants its value."""
 
-    def __init__(self, name: str, command: click.Command, words: Iterable[str]) -> None:
+    def __init__(self, name: str, context: click.Context, words: Iterable[str]) -> None:
         import click
 
-        params = command.get_params(click.Context(command))
+        params = context.command.get_params(context)
         self.options = {
             name: param
             for param in params
