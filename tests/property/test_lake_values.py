@@ -16,6 +16,7 @@ from protos import session_start
 
 import tbq
 import tbq.lake
+from tbq.arrow import to_pyarrow
 from tbq.kinds.values import locate
 from tbq.lake.layout import OVERVIEWS, TABLES
 
@@ -67,7 +68,7 @@ def events(draw: st.DrawFn) -> bytes:
 def values_of(log: tbq.LogDir, kind: str) -> list[Any]:
     """Each value of a table: its key and its rows."""
     values = locate(log._reader, kind, on_error="ignore")
-    keys = values.keys()
+    keys = to_pyarrow(values.keys())
     if not len(keys):
         return []
     rows = keys["row"].to_pylist()
