@@ -82,6 +82,9 @@ test-browser: prepared ## pages in a real Chromium; screenshots are in build/scr
 	@command -v chromium chromium-browser google-chrome > /dev/null \
 	  || (command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium > /dev/null) \
 	  || $(BIN)/playwright install chromium
+	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null \
+	  || { command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq nginx-light > /dev/null; } \
+	  || echo "there is no nginx: the page behind a proxy is not tested"
 	$(BIN)/python -m pytest -q tests/browser
 
 lint: prepared ## ruff, mypy --strict, biome and tsc if there is a node, clang-format
