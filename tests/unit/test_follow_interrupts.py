@@ -105,8 +105,8 @@ def test_an_interrupt_at_any_bytecode(tmp_path: Path, damaged: bool) -> None:
 def test_an_alarm_while_the_core_searches_past_damage(tmp_path: Path) -> None:
     """A later poll returns the rows before and after damage, whenever the search is interrupted."""
     path = log(tmp_path / "a", *range(50))
-    # Headers that claim records keep the search busy: each of them is checksummed.
-    junk = (ef.event_file([ef.scalar("x", 1, 0.0, ef.WALL)])[:12] + bytes(4000)) * 8000
+    # Ten million headers, each of which claims a record, keep the search busy for several ticks.
+    junk = ef.header(30) * 10_000_000
     rest = ef.event_file([ef.scalar("loss", step, step, ef.WALL + step) for step in range(50, 1000)])
 
     def ring(_number: int, frame: FrameType | None) -> None:
