@@ -85,7 +85,7 @@ def trainers_page() -> str:
         "[Training](../../training.md) shows each.",
     ]
     for path in sorted(Path(folder.__path__[0]).glob("*.py")):
-        if path.stem in ("__init__", "values"):
+        if path.stem == "__init__":
             continue
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):

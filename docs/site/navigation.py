@@ -15,7 +15,7 @@ GUIDES: dict[str, tuple[str, ...]] = {
     "Compare and decide": ("statistics", "sweeps", "sql", "plot"),
     "Watch": ("live", "watch", "page", "serve", "board"),
     "Repair": ("doctor", "rewrite"),
-    "Write": ("writer", "training", "results"),
+    "Write": ("writer", "training", "training/script", "results"),
     "Scale": ("lake", "scale"),
 }
 REFERENCE = (

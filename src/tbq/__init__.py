@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from tbq.table.table import Table as Table
     from tbq.tensorboard import board as board
     from tbq.write.demo import demo as demo
+    from tbq.write.init import RunWriter as RunWriter
+    from tbq.write.init import init as init
     from tbq.write.patch import patch as patch
     from tbq.write.patch import unpatch as unpatch
     from tbq.write.writer import SummaryWriter as SummaryWriter
@@ -63,6 +65,7 @@ _LAZY = {
     "Mesh": "tbq.kinds.meshes",
     "Problem": "tbq.problems",
     "RunChanges": "tbq.live.update",
+    "RunWriter": "tbq.write.init",
     "Series": "tbq.table.scalars",
     "SummaryTable": "tbq.summary.table",
     "SummaryWriter": "tbq.write.writer",
@@ -77,6 +80,7 @@ _LAZY = {
     "doctor": "tbq.diagnosis",
     "explain": "tbq.diagnosis",
     "follow": "tbq.live.follower",
+    "init": "tbq.write.init",
     "mcp": "tbq.assistant",
     "open": "tbq.opening",
     "patch": "tbq.write.patch",
@@ -101,6 +105,7 @@ __all__ = [
     "Mesh",
     "Problem",
     "RunChanges",
+    "RunWriter",
     "Series",
     "SummaryTable",
     "SummaryWriter",
@@ -118,6 +123,7 @@ __all__ = [
     "errors",
     "explain",
     "follow",
+    "init",
     "lake",
     "mcp",
     "open",

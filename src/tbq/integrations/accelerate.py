@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tbq.errors import missing
-from tbq.integrations.values import ReportedValues
 from tbq.write import options as writer_options
+from tbq.write.reported import ReportedValues
 from tbq.write.writer import SummaryWriter
 
 try:

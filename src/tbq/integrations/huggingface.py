@@ -8,9 +8,9 @@ from typing import Any
 
 from tbq.arguments import described
 from tbq.errors import missing
-from tbq.integrations.values import ReportedValues
 from tbq.write import options as writer_options
 from tbq.write.arguments import bad
+from tbq.write.reported import ReportedValues
 from tbq.write.writer import SummaryWriter
 
 try:

@@ -25,8 +25,7 @@ def directory(log_dir: object, comment: object, run: object) -> str:
     if not isinstance(comment, str):
         raise bad("comment", f"got {described(comment)}, want a str")
     if log_dir is None or log_dir == "":
-        now = datetime.now().strftime("%b%d_%H-%M-%S")
-        log_dir = Path("runs", f"{now}_{socket.gethostname()}{comment}")
+        log_dir = Path("runs", f"{_now_and_here()}{comment}")
     try:
         path: str | bytes = os.fspath(log_dir)  # type: ignore[call-overload]
     except TypeError:
@@ -45,6 +44,15 @@ def directory(log_dir: object, comment: object, run: object) -> str:
             raise bad("run", f"got {run!r}, want a name below log_dir")
         path = str(Path(path, run))
     return os.path.normpath(Path(path).absolute())
+
+
+def run_name() -> str:
+    """The name of a run that nobody named; processes that start together have different ones."""
+    return f"{_now_and_here()}_{os.getpid()}"
+
+
+def _now_and_here() -> str:
+    return f"{datetime.now():%b%d_%H-%M-%S}_{socket.gethostname()}"
 
 
 def resumed(directory: str, resume: str) -> str:

@@ -168,6 +168,8 @@ def flat(values: Mapping[str, Any], leave_out: Iterable[str] = ()) -> dict[str, 
     def add(part: Mapping[str, Any], prefix: str, depth: int) -> None:
         for key, value in part.items():
             name = f"{prefix}{key}"
+            if getattr(value, "shape", None) == ():  # a number of NumPy or torch
+                value = value.item()
             if not name or value is None or (not prefix and key in hidden):
                 continue
             if isinstance(value, Mapping) and depth < _DEPTH:
@@ -176,8 +178,10 @@ def flat(values: Mapping[str, Any], leave_out: Iterable[str] = ()) -> dict[str, 
                 out[name] = value
             elif isinstance(value, int):
                 out[name] = _fitting(value)
-            else:
+            elif isinstance(value, list | tuple | Mapping):
                 out[name] = json.dumps(value, default=str)
+            else:
+                out[name] = str(value)
 
     add(values, "", 0)
     return out
