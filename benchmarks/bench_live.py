@@ -124,7 +124,7 @@ def kept(path: str) -> float:
 def curves(path: str, smooth: float) -> Callable[[], object]:
     """The curves of one tag of all runs of a log, 800 columns wide, on two threads."""
     import tbq
-    from tbq.live.view import View
+    from tbq.following.view import View
 
     follower = tbq.follow(path, kinds="scalars", threads=2)
     follower.poll()

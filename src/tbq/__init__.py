@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from tbq.diagnosis.diagnosis import Diagnosis as Diagnosis
     from tbq.errors import TbqError as TbqError
     from tbq.errors import TbqWarning as TbqWarning
+    from tbq.following.follower import Follower as Follower
+    from tbq.following.follower import follow as follow
+    from tbq.following.update import RunChanges as RunChanges
+    from tbq.following.update import Update as Update
     from tbq.kinds.audio import AudioTable as AudioTable
     from tbq.kinds.histograms import Histogram as Histogram
     from tbq.kinds.histograms import HistogramTable as HistogramTable
@@ -31,10 +35,6 @@ if TYPE_CHECKING:
     from tbq.kinds.overview import TagTable as TagTable
     from tbq.kinds.read import read as read
     from tbq.kinds.tensors import TensorTable as TensorTable
-    from tbq.live.follower import Follower as Follower
-    from tbq.live.follower import follow as follow
-    from tbq.live.update import RunChanges as RunChanges
-    from tbq.live.update import Update as Update
     from tbq.logdir import LogDir as LogDir
     from tbq.opening import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
@@ -57,14 +57,14 @@ _LAZY = {
     "Diagnosis": "tbq.diagnosis.diagnosis",
     "Finding": "tbq.diagnosis",
     "Findings": "tbq.diagnosis",
-    "Follower": "tbq.live.follower",
+    "Follower": "tbq.following.follower",
     "Histogram": "tbq.kinds.histograms",
     "HistogramTable": "tbq.kinds.histograms",
     "HparamTable": "tbq.kinds.hparams",
     "LogDir": "tbq.logdir",
     "Mesh": "tbq.kinds.meshes",
     "Problem": "tbq.problems",
-    "RunChanges": "tbq.live.update",
+    "RunChanges": "tbq.following.update",
     "RunWriter": "tbq.write.init",
     "Series": "tbq.table.scalars",
     "SummaryTable": "tbq.summary.table",
@@ -74,12 +74,12 @@ _LAZY = {
     "TbqError": "tbq.errors",
     "TbqWarning": "tbq.errors",
     "TensorTable": "tbq.kinds.tensors",
-    "Update": "tbq.live.update",
+    "Update": "tbq.following.update",
     "board": "tbq.tensorboard",
     "demo": "tbq.write.demo",
     "doctor": "tbq.diagnosis",
     "explain": "tbq.diagnosis",
-    "follow": "tbq.live.follower",
+    "follow": "tbq.following.follower",
     "init": "tbq.write.init",
     "mcp": "tbq.assistant",
     "open": "tbq.opening",

@@ -128,7 +128,7 @@ def test_a_terminal_needs_no_arrays(command: str, runs: Path) -> None:
 
 #: The later stages that each of the other commands needs, and libraries besides numpy and pyarrow.
 STAGES = {
-    "compat", "dashboard", "diagnosis", "lake", "live", "plot", "results", "rewriting", "server", "tensorboard",
+    "compat", "dashboard", "diagnosis", "following", "lake", "plot", "results", "rewriting", "server", "tensorboard",
     "write",
 }  # fmt: skip
 OTHERS = [
@@ -137,10 +137,14 @@ OTHERS = [
     (("media", "RUNS", "-o", "x.media"), set(), set()),
     (("compare", "RUNS", "lr=0.1/seed=0", "lr=0.1/seed=1"), set(), set()),
     (("diagnose", "RUNS", "diverged"), {"diagnosis"}, set()),
-    (("follow", "RUNS", "--idle", "0", "--from", "start"), {"live"}, set()),
-    (("plot", "RUNS", "--tag", "lr"), {"live", "plot"}, {"rich"}),
-    (("plot", "RUNS", "--tag", "lr", "-o", "x.svg"), {"live", "plot"}, {"matplotlib", "PIL", "unittest"}),
-    (("report", "RUNS", "-o", "x.html"), {"diagnosis", "live", "plot", "server"}, {"PIL"}),
+    (("follow", "RUNS", "--idle", "0", "--from", "start"), {"following"}, set()),
+    (("plot", "RUNS", "--tag", "lr"), {"following", "plot"}, {"rich"}),
+    (
+        ("plot", "RUNS", "--tag", "lr", "-o", "x.svg"),
+        {"following", "plot"},
+        {"matplotlib", "PIL", "unittest"},
+    ),
+    (("report", "RUNS", "-o", "x.html"), {"diagnosis", "following", "plot", "server"}, {"PIL"}),
     (("rewrite", "RUNS", "-o", "x.new"), {"rewriting"}, set()),
     (("weights", "MODEL"), {"results"}, set()),
     (("weights", "MODEL", "--elements", "-o", "x.csv"), {"results"}, set()),

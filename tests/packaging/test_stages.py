@@ -20,7 +20,7 @@ GROUND = (
 )  # fmt: skip
 #: The path of data; this list is its only definition. Formats come before tables, because every table can be written.
 STAGES = (
-    "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "live", "plot", "dashboard",
+    "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "following", "plot", "dashboard",
     "diagnosis", "rewriting", "write", "integrations", "results", "server", "assistant", "compat", "tensorboard", "run",
     "logdir", "lake", "opening", "ray", "cli",
 )  # fmt: skip

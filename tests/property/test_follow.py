@@ -19,8 +19,8 @@ from profiles import examples
 import tbq
 from tbq import _core
 from tbq.errors import TbqError
+from tbq.following.store import LiveStore
 from tbq.kinds.values import locate
-from tbq.live.store import LiveStore
 
 KINDS = ["scalars", *(name for name in _core.tables() if _core.kind_of_table(name) == name)]
 POLICIES = ["resume", "keep", "last", "tensorboard"]

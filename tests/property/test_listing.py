@@ -15,7 +15,7 @@ from profiles import examples
 
 import tbq
 from tbq.errors import TbqError
-from tbq.live.listing import Listing
+from tbq.following.listing import Listing
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 

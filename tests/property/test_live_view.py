@@ -15,7 +15,7 @@ from livelog import OPERATIONS, LiveLog, New
 from profiles import examples
 
 import tbq
-from tbq.live.view import View
+from tbq.following.view import View
 
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 KINDS = ("scalars", "images", "texts", "histograms", "tensors")

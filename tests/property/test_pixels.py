@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 import tbq
-from tbq.live.view import View
+from tbq.following.view import View
 from tbq.table.pixels import columns_of, envelope, grid, kept
 from tbq.table.sparks import spark_svg, spark_text
 

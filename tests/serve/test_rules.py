@@ -23,7 +23,7 @@ import tbq
 from tbq.dashboard.runs import SIGNS
 from tbq.dashboard.runs import UNREAD as NOT_READ
 from tbq.diagnosis.finding import SEVERITIES
-from tbq.live.states import STATES, UNREAD
+from tbq.following.states import STATES, UNREAD
 from tbq.numbers import compact, duration, number, sized
 from tbq.plot.options import BANDS as PLOT_BANDS
 from tbq.roles import best_of, better, role, split, tells_repeats

@@ -24,7 +24,7 @@ from tbq.compat.event_multiplexer import EventMultiplexer
 from tbq.compat.provider.requests import encode_key
 from tbq.compat.provider.values import spread, thin
 from tbq.errors import UsageError
-from tbq.live.listing import Points
+from tbq.following.listing import Points
 
 CTX = RequestContext()
 

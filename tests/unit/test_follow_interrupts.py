@@ -33,14 +33,14 @@ def log(folder: Path, *steps: int) -> Path:
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt before the n-th bytecode that tbq/live executes."""
+    """Raises KeyboardInterrupt before the n-th bytecode that tbq/following executes."""
 
     def __init__(self, number: int) -> None:
         self._left = number
         self.place = ""
 
     def __call__(self, frame: FrameType, event: str, _arg: Any) -> Any:
-        if Path(frame.f_code.co_filename).parent.name != "live":
+        if Path(frame.f_code.co_filename).parent.name != "following":
             return None
         frame.f_trace_opcodes = True
         # Not at the return of poll: from there on, the update belongs to the caller.

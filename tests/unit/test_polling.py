@@ -10,7 +10,7 @@ import eventfile as ef
 
 import tbq
 from tbq.dashboard.feed import Feed, Want
-from tbq.live.polling import Poll, Poller
+from tbq.following.polling import Poll, Poller
 
 
 class Screen(Poller):

@@ -18,7 +18,7 @@ from tbq.dashboard.app import WatchApp
 from tbq.dashboard.feed import Feed
 from tbq.dashboard.model import Model
 from tbq.dashboard.widgets import CardPane, Pane, RunPane
-from tbq.live.polling import Poll
+from tbq.following.polling import Poll
 from tbq.plot.cells import plain
 
 PATIENCE = 600  # times a tenth of a second

@@ -10,9 +10,9 @@ import pytest
 from tbq.dashboard import screen
 from tbq.dashboard.model import SMOOTHS, SORTS, Model, chosen
 from tbq.dashboard.runs import ShownRun
-from tbq.live.polling import Poll
-from tbq.live.states import states_now
-from tbq.live.view import LatestOfRun, LatestOfSeries
+from tbq.following.polling import Poll
+from tbq.following.states import states_now
+from tbq.following.view import LatestOfRun, LatestOfSeries
 from tbq.plot.cells import plain
 from tbq.plot.colours import PALETTE, colours
 

@@ -26,9 +26,9 @@ from tbq.compat.provider.requests import (
 )
 from tbq.compat.provider.values import blobs, spread, tensors, thin
 from tbq.decode.options import Restarts
-from tbq.live.follower import follow
-from tbq.live.listing import Listing, Points, RunValues
-from tbq.live.update import Update
+from tbq.following.follower import follow
+from tbq.following.listing import Listing, Points, RunValues
+from tbq.following.update import Update
 from tbq.source.discover import Source
 
 logger = logging.getLogger("tensorboard")

@@ -54,7 +54,7 @@ def watch(
             hint="for a pipe or a file: tbq follow, tbq export",
         )
     from tbq.dashboard.feed import Feed
-    from tbq.live.follower import follow
+    from tbq.following.follower import follow
     from tbq.source.discover import any_remote
 
     if interval is None and not any_remote(path):
@@ -73,7 +73,7 @@ def watch(
             # Takes a while; meanwhile the feed reads the log and the terminal answers.
             from tbq.dashboard.app import WatchApp
             from tbq.dashboard.model import Model
-            from tbq.live.states import STALLED_AFTER
+            from tbq.following.states import STALLED_AFTER
 
         model = Model(shown, smooth=smooth, stalled_after=stalled_after or STALLED_AFTER)
         WatchApp(feed, model, *graphics).show()

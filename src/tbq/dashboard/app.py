@@ -20,7 +20,7 @@ from tbq.dashboard.graphics import Graphics
 from tbq.dashboard.keys import KEYS
 from tbq.dashboard.model import Model
 from tbq.dashboard.widgets import CardPane, Pane, RunPane
-from tbq.live.polling import Poll
+from tbq.following.polling import Poll
 from tbq.plot.cells import Line, Span
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tbq.text import page
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.live.view import CurveGrid
+    from tbq.following.view import CurveGrid
 
 
 def want_of(model: Model, tag: str, room: int) -> Want:

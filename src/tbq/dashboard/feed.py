@@ -8,13 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tbq.live.polling import Poll, Poller
-from tbq.live.view import Axis, CurveGrid, LatestOfRun, LatestOfSeries
+from tbq.following.polling import Poll, Poller
+from tbq.following.view import Axis, CurveGrid, LatestOfRun, LatestOfSeries
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tbq.live.follower import Follower
+    from tbq.following.follower import Follower
 
 
 class Want(NamedTuple):

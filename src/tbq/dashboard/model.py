@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Literal
 
 from tbq.dashboard.runs import ShownRun, tags_of
 from tbq.errors import UsageError
+from tbq.following.states import STALLED_AFTER, STATES, State, states_now
+from tbq.following.view import AXES, Axis
 from tbq.labels import labels
-from tbq.live.states import STALLED_AFTER, STATES, State, states_now
-from tbq.live.view import AXES, Axis
 from tbq.plot.colours import colours
 from tbq.problems import Problem
 from tbq.select import name_filter
 from tbq.text import printable
 
 if TYPE_CHECKING:
-    from tbq.live.polling import Poll
+    from tbq.following.polling import Poll
 
 Kind = Literal["scalars", "images", "texts", "histograms"]
 KINDS: tuple[Kind, ...] = ("scalars", "images", "texts", "histograms")

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tbq.live import states
-from tbq.live.states import RunState
+from tbq.following import states
+from tbq.following.states import RunState
 from tbq.plot.colours import AMBER, GREEN, GREY, RED
 from tbq.states import GLYPHS
 from tbq.text import natural
 
 if TYPE_CHECKING:
-    from tbq.live.states import State
-    from tbq.live.view import LatestOfRun, LatestOfSeries
+    from tbq.following.states import State
+    from tbq.following.view import LatestOfRun, LatestOfSeries
 
 
 class Sign(NamedTuple):

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from tbq.dashboard.keys import KEYS, Key
 from tbq.dashboard.model import KINDS, Model
 from tbq.dashboard.runs import SIGNS, UNREAD, ShownRun, Sign, tags_of
+from tbq.following.states import STATES, State
 from tbq.labels import labels
-from tbq.live.states import STATES, State
 from tbq.numbers import ago, aligned, number, rate, sized
 from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted, width
 from tbq.plot.colours import AMBER, RED

@@ -14,7 +14,7 @@ from tbq.columns.codes import codes_of, numbers
 from tbq.columns.grouped import GroupedRows, starts_of
 from tbq.columns.relative import relative_times
 from tbq.errors import SelectionError, warn
-from tbq.live.view import AXES
+from tbq.following.view import AXES
 from tbq.plot.along import along, axis_of
 from tbq.plot.groups import Groups
 from tbq.plot.ranges import on_axis

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypedDict, get_args
 
 from tbq.arguments import bad, choice, keywords, whole
 from tbq.decode.options import READING, Reading
+from tbq.following.view import AXES
 from tbq.labels import labels
-from tbq.live.view import AXES
 from tbq.select import Selection, Steps
 from tbq.table.smooth import check_weight
 

@@ -14,8 +14,8 @@ from tbq.columns.grouped import GroupedRows, complete
 from tbq.columns.rows import having
 from tbq.decode.takeovers import takeovers_of
 from tbq.errors import SelectionError, UsageError, warn
+from tbq.following.view import AXES
 from tbq.kinds.hparams import HPARAM
-from tbq.live.view import AXES
 from tbq.plot.groups import Groups
 from tbq.plot.line_styles import MOST, LineStyle, line_styles
 from tbq.plot.lines import Line, Panel, panels

@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from tbq.live.follower import follow
-from tbq.live.listing import Listing
-from tbq.live.polling import Poll, Poller
-from tbq.live.states import STALLED_AFTER, RunState, states_now
+from tbq.following.follower import follow
+from tbq.following.listing import Listing
+from tbq.following.polling import Poll, Poller
+from tbq.following.states import STALLED_AFTER, RunState, states_now
 from tbq.server.answers.health import Checkup
 from tbq.server.cache import AnswerCache
 from tbq.server.hidden_paths import places_of, title_of, without_paths
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from tbq.decode.options import Restarts
     from tbq.decode.sub_runs import SubRunsAs
+    from tbq.following.hparams import Hparams
+    from tbq.following.states import State
     from tbq.limits import Size
-    from tbq.live.hparams import Hparams
-    from tbq.live.states import State
     from tbq.progress import Call
     from tbq.select import Names, Steps
     from tbq.source.discover import Source

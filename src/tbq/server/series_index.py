@@ -12,7 +12,7 @@ from tbq.text import natural
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tbq.live.view import LatestOfRun
+    from tbq.following.view import LatestOfRun
 
     Joined = tuple[NDArray[np.int32], NDArray[np.int16], NDArray[np.int32], NDArray[np.int32]]
 

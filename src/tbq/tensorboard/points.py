@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from tbq.live.listing import Points
+    from tbq.following.listing import Points
 
 Form = Literal["list", "object"]
 
@@ -23,7 +23,7 @@ def points_json(points: Points, form: Form) -> bytes:
     """The points as a JSON list; numbers exact, and NaN and infinities as TensorBoard writes them.
 
     >>> import numpy as np
-    >>> from tbq.live.listing import Points
+    >>> from tbq.following.listing import Points
     >>> points = Points(np.array([7]), np.array([1.5]), np.array([np.nan]))
     >>> points_json(points, "list"), points_json(points, "object")
     (b'[[1.5,7,"NaN"]]', b'[{"wallTime":1.5,"step":7,"value":"NaN"}]')

@@ -16,7 +16,7 @@ from tensorboard.plugins.core import core_plugin
 
 from tbq.compat.data_provider import ALL, DataProvider
 from tbq.errors import TbqError, UsageError
-from tbq.live.follower import REMOTE_INTERVAL
+from tbq.following.follower import REMOTE_INTERVAL
 from tbq.source.discover import any_remote, sources
 from tbq.source.urls import is_remote, local_path, refuse_remote
 from tbq.tensorboard.assets import LazyAssets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tbq.live.listing import Listed
+from tbq.following.listing import Listed
 
 SCALAR, TENSOR, BLOB_SEQUENCE = 1, 2, 3  # the numbers of SummaryMetadata.data_class
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tbq.compat.provider.index import IndexedSeries
+from tbq.following.listing import Points, RunValues
 from tbq.kinds.tensors import array
-from tbq.live.listing import Points, RunValues
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tbq._core import float_text
 from tbq.errors import UsageError
-from tbq.live.listing import Points
+from tbq.following.listing import Points
 from tbq.plot.along import along, axis_of
 from tbq.server.http.encoding import CSV, Answer, json_answer
 from tbq.server.http.params import NotFoundError, TooMuchError

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tbq.live.follower import Follower
+    from tbq.following.follower import Follower
 
 Axis = Literal["step", "relative", "wall"]
 AXES: tuple[Axis, ...] = get_args(Axis)

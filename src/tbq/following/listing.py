@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tbq._core import Result
-    from tbq.live.follower import Follower
-    from tbq.live.update import Update
+    from tbq.following.follower import Follower
+    from tbq.following.update import Update
 
 
 class Listed(NamedTuple):

@@ -10,7 +10,7 @@ from tbq.decode.reader import table_of
 from tbq.kinds.hparams import by_run
 
 if TYPE_CHECKING:
-    from tbq.live.follower import Follower
+    from tbq.following.follower import Follower
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from tbq.decode.problems import tell
 from tbq.decode.reader import Reader
 from tbq.decode.sub_runs import SubRunFolder, SubRunsAs
 from tbq.errors import SelectionError, SourceError, UsageError
-from tbq.live.discovery import Discovery
-from tbq.live.reported_problems import ReportedProblems
-from tbq.live.store import LiveStore
-from tbq.live.tables import FollowedTables
-from tbq.live.update import RunChanges, Tables, Update
+from tbq.following.discovery import Discovery
+from tbq.following.reported_problems import ReportedProblems
+from tbq.following.store import LiveStore
+from tbq.following.tables import FollowedTables
+from tbq.following.update import RunChanges, Tables, Update
 from tbq.problems import Problem, is_damage
 from tbq.select import Names, Selection, Steps
 from tbq.select import steps as _steps
@@ -264,7 +264,7 @@ class Follower:
         >>> follower.poll().runs.new[0], follower.last_steps(["diverged"])
         ('diverged', {'diverged': 200})
         """
-        from tbq.live.listing import Listing
+        from tbq.following.listing import Listing
 
         listed = Listing(self).of_runs(list(runs))
         return {run: max(each.max_step for each in of.series) for run, of in listed.items() if of.series}

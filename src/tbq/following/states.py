@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tbq.live.view import BACK
+from tbq.following.view import BACK
 from tbq.states import STALLED_AFTER, STATES, Facts, State, is_diverged, states_of
 
 if TYPE_CHECKING:
-    from tbq.live.view import LatestOfRun
+    from tbq.following.view import LatestOfRun
 
 __all__ = ["STALLED_AFTER", "STATES", "RunState", "State", "states_now"]
 UNREAD = "·"  # the shape of a run that has not been read yet

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tbq.live.hparams import Hparams, read_hparams
-from tbq.live.update import RunChanges
-from tbq.live.view import LatestOfRun, View
+from tbq.following.hparams import Hparams, read_hparams
+from tbq.following.update import RunChanges
+from tbq.following.view import LatestOfRun, View
 
 if TYPE_CHECKING:
-    from tbq.live.follower import Follower
-    from tbq.live.update import Update
+    from tbq.following.follower import Follower
+    from tbq.following.update import Update
     from tbq.problems import Problem
 
 _PIECE = 0.15  # seconds: about how long one piece takes to read
