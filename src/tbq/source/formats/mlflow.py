@@ -10,9 +10,10 @@ from typing import Any
 from tbq.errors import SourceError
 from tbq.problems import Problem
 from tbq.source.formats.interface import Log, ReplacedError, Stamp
+from tbq.source.formats.run_names import names_of
 from tbq.source.formats.single_values import SingleValues
 from tbq.source.formats.sink import Sink, flat
-from tbq.source.formats.sqlite import Growth, database, is_database, require, tables
+from tbq.source.formats.sqlite import Growth, bad_rows, database, is_database, release, require, tables
 
 _SCHEMA = {
     "experiments": ("experiment_id", "name"),
@@ -44,11 +45,12 @@ class MlflowFormat:
                 return []
             require(connection, path, "MLflow", _SCHEMA)
             rows = connection.execute(
-                "select r.run_uuid, coalesce(nullif(r.name, ''), n.value, r.run_uuid), e.name, p.value "
-                "from runs r join experiments e on e.experiment_id = r.experiment_id "
+                "select r.run_uuid, coalesce(nullif(r.name, ''), n.value, r.run_uuid), "
+                "coalesce(e.name, r.experiment_id), p.value from runs r "
+                "left join experiments e on e.experiment_id = r.experiment_id "
                 "left join tags n on n.run_uuid = r.run_uuid and n.key = 'mlflow.runName' "
                 "left join tags p on p.run_uuid = r.run_uuid and p.key = 'mlflow.parentRunId' "
-                "where r.lifecycle_stage = 'active' order by r.start_time, r.rowid"
+                "where r.lifecycle_stage = 'active' and typeof(r.run_uuid) = 'text' order by r.start_time, r.rowid"
             ).fetchall()
         return [Log("mlflow", path, run, key) for key, run in names_of(rows).items()]
 
@@ -57,43 +59,6 @@ class MlflowFormat:
 
     def translator(self, log: Log) -> _Mlflow:
         return _Mlflow(log)
-
-
-def names_of(rows: Iterable[tuple[str, str, str, str | None]]) -> dict[str, str]:
-    """The name of each run: experiment, the runs above it, and its own name. `rows`: id, name, experiment, parent.
-
-    >>> names_of([("1", "sweep", "exp", None), ("2", "trial", "exp", "1"), ("3", "sweep", "exp", None)])
-    {'1': 'exp/sweep', '2': 'exp/sweep/trial', '3': 'exp/sweep-3'}
-    """
-    of = {key: (name, experiment, parent) for key, name, experiment, parent in rows}
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-
-    def name_of(key: str, below: frozenset[str]) -> str:
-        if key in names:
-            return names[key]
-        name, experiment, parent = of[key]
-        nested = parent in of and parent not in below and len(below) < 100
-        above = name_of(str(parent), below | {key}) if nested else _part(experiment)
-        if key in names:
-            return names[key]
-        full = f"{above}/{_part(name)}"
-        if full in taken:
-            full = f"{full}-{key[:8]}"
-        if full in taken:
-            full = f"{above}/{_part(name)}-{key}"
-        taken.add(full)
-        names[key] = full
-        return full
-
-    for key in of:
-        name_of(key, frozenset((key,)))
-    return names
-
-
-def _part(name: object) -> str:
-    """A name as one part of a run's name, which has no slashes at its ends."""
-    return "/".join(part for part in str(name).split("/") if part not in ("", ".", "..")) or "_"
 
 
 class _Mlflow:
@@ -105,6 +70,7 @@ class _Mlflow:
         self._tags: dict[str, str] = {}
         self._status = ""
         self._step = 0
+        self._odd = 0  # metrics that cannot be read
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
@@ -119,21 +85,25 @@ class _Mlflow:
             if run is None:
                 raise SourceError("the run was deleted", path=self._path, code="unreadable")
             status, started, ended = run
-            self._about(connection, sink, _seconds(started))
+            self._about(connection, sink, seconds(started))
             latest = self._metrics(connection, sink)
         if status != self._status and status in ENDED:
-            sink.end(ENDED[status], self._step, max(_seconds(ended), latest))
+            sink.end(ENDED[status], self._step, max(seconds(ended), latest))
         self._status = status
+        self.problems = bad_rows(self._odd, self._path)
 
     def _about(self, connection: sqlite3.Connection, sink: Sink, began: float) -> None:
-        query = "select key, value from {} where run_uuid = ? order by key"
+        query = (
+            "select key, value from {} where run_uuid = ? and typeof(key) = 'text' and typeof(value) = 'text' "
+            "order by key"
+        )
         params = dict(connection.execute(query.format("params"), (self._key,)).fetchall())
         if params != self._params:
             self._params = params
             sink.hparams(flat(typed(params)), began)
         tags = dict(connection.execute(query.format("tags"), (self._key,)).fetchall())
         for key, value in tags.items():
-            if not key.startswith("mlflow.") and self._tags.get(key) != value and value is not None:
+            if not key.startswith("mlflow.") and self._tags.get(key) != value:
                 sink.text(f"tag/{key}", value, 0, began)
         self._tags = tags
 
@@ -144,14 +114,20 @@ class _Mlflow:
             row = connection.execute(f"select {columns} from metrics where rowid = ?", (rowid,)).fetchone()
             if row != self._last:
                 raise ReplacedError
-        found = connection.execute(
-            f"select {columns}, value, is_nan from metrics where run_uuid = ? and rowid > ? order by rowid",
-            (self._key, rowid),
+        query = (
+            f"select {columns}, value, is_nan from metrics where run_uuid = ? and rowid > ? order by rowid "
+            f"limit {_AT_ONCE}"
         )
         latest = 0.0
         rows = SingleValues()
-        while several := found.fetchmany(_AT_ONCE):
-            _, tags, steps, times, values, odd = zip(*several, strict=True)
+        while several := connection.execute(query, (self._key, self._last[0])).fetchall():
+            self._last = several[-1][:4]
+            release(connection)
+            sound = [row for row in several if _is_sound(*row)]
+            self._odd += len(several) - len(sound)
+            if not sound:
+                continue
+            _, tags, steps, times, values, odd = zip(*sound, strict=True)
             rows.add(
                 tags,
                 steps,
@@ -159,7 +135,6 @@ class _Mlflow:
                 [_value(value, nan) for value, nan in zip(values, odd, strict=True)],
             )
             rows.write(sink)
-            self._last = several[-1][:4]
             self._step = max(self._step, *steps)
             latest = max(latest, max(times) / 1000)
         return latest
@@ -171,8 +146,18 @@ def _value(value: float | None, is_nan: object) -> float:
     return value if abs(value) < _LARGEST else float("inf") if value > 0 else float("-inf")
 
 
-def _seconds(milliseconds: int | None) -> float:
-    return (milliseconds or 0) / 1000
+def _is_sound(_row: int, key: object, step: object, time: object, value: object, _is_nan: object) -> bool:
+    """Whether the values of a metric have the types that MLflow gives them: SQLite keeps any."""
+    return (
+        isinstance(key, str)
+        and isinstance(step, int)
+        and isinstance(time, int | float)
+        and (value is None or isinstance(value, int | float))
+    )
+
+
+def seconds(milliseconds: object) -> float:
+    return milliseconds / 1000 if isinstance(milliseconds, int | float) else 0.0
 
 
 def typed(params: Mapping[str, str]) -> dict[str, str | bool | float]:

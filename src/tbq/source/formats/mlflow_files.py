@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from tbq.problems import Problem
 from tbq.source.formats.flat_yaml import flat_yaml
 from tbq.source.formats.interface import Log, Reached, Stamp
-from tbq.source.formats.mlflow import ENDED, typed
+from tbq.source.formats.mlflow import ENDED, seconds, typed
+from tbq.source.formats.run_names import part
 from tbq.source.formats.single_values import SingleValues
 from tbq.source.formats.sink import Sink, flat
 
@@ -26,8 +27,8 @@ class MlflowFilesFormat:
             return []
         folder = os.path.dirname(path)
         experiment = flat_yaml(os.path.join(os.path.dirname(folder), "meta.yaml")).get("name")
-        name = "/".join([str(experiment or about["experiment_id"]), *_names(folder)])
-        return [Log("mlflow", path, name.strip("/"), format="mlflow_files", up=2, unique=str(run)[:8])]
+        name = "/".join(map(part, [experiment or about["experiment_id"], *_names(folder)]))
+        return [Log("mlflow", path, name, format="mlflow_files", up=2, unique=str(run)[:8])]
 
     def stamp(self, log: Log) -> Stamp | None:
         folder = os.path.dirname(log.path)
@@ -50,7 +51,7 @@ def _names(folder: str, depth: int = 0) -> list[str]:
     """The names of the run and of the runs above it."""
     about = flat_yaml(os.path.join(folder, "meta.yaml"))
     name = _read(os.path.join(folder, "tags", "mlflow.runName")) or about.get("run_name")
-    own = str(name or os.path.basename(folder)).strip("/") or "_"
+    own = str(name or os.path.basename(folder))
     parent = _read(os.path.join(folder, "tags", "mlflow.parentRunId"))
     above = os.path.join(os.path.dirname(folder), os.path.basename(parent)) if parent else ""
     if depth < 20 and above and above != folder and os.path.isfile(os.path.join(above, "meta.yaml")):
@@ -89,7 +90,7 @@ class _MlflowFiles:
 
     def read(self, sink: Sink) -> None:
         about = flat_yaml(os.path.join(self._folder, "meta.yaml"))
-        began = _seconds(about.get("start_time"))
+        began = seconds(about.get("start_time"))
         params = {self._name(path, "params"): _read(path) for path in _files(self._folder, "params")}
         if params != self._params:
             self._params = params
@@ -103,7 +104,7 @@ class _MlflowFiles:
         status = about.get("status")
         known = _STATUS.get(int(status), "") if isinstance(status, int | float) else str(status)
         if known != self._status and known in ENDED:
-            sink.end(ENDED[known], self._step, max(latest, _seconds(about.get("end_time"))))
+            sink.end(ENDED[known], self._step, max(latest, seconds(about.get("end_time"))))
         self._status = known
         self.problems = list(self._bad.values())
 
@@ -137,7 +138,3 @@ class _MlflowFiles:
         rows.write(sink)
         self._step = max([self._step, *steps])
         return max(times, default=0.0)
-
-
-def _seconds(milliseconds: object) -> float:
-    return milliseconds / 1000 if isinstance(milliseconds, int | float) else 0.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.errors import SourceError
 from tbq.problems import Problem
 from tbq.source.formats.interface import Log, ReplacedError, Stamp, stamp_of_files
+from tbq.source.formats.run_names import part
 from tbq.source.formats.single_values import SingleValues
 from tbq.source.formats.sink import Sink, flat
 
@@ -43,7 +44,7 @@ class NeptuneFormat:
         for batch in _opened(path).iter_batches(columns=["run_id"]):
             runs.update(dict.fromkeys(batch.column(0).to_pylist()))
         named = [str(run) for run in runs if run is not None]
-        return [Log("neptune", path, run.strip("/") or "_", run, unique=run) for run in named]
+        return [Log("neptune", path, part(run), run, unique=run) for run in named]
 
     def stamp(self, log: Log) -> Stamp | None:
         return stamp_of_files(log.path)

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tbq.errors import SourceError
+from tbq.problems import Problem
 from tbq.source.formats.interface import Log, ReplacedError, Stamp, stamp_of_files
+from tbq.text import counted
 
 _HEAD = b"SQLite format 3\0"
 _PATIENCE = 2.0  # seconds to wait for a writer that holds the database
@@ -48,6 +50,20 @@ def database(path: str) -> Iterator[sqlite3.Connection]:
         raise _refused(path, failure) from None
     if at_rest and stamp_of_files(path, path + "-wal") != before:
         raise ReplacedError
+
+
+def release(connection: sqlite3.Connection) -> None:
+    """Begin another transaction: a writer of a database that is not in WAL mode waits for the end of each."""
+    connection.execute("commit")
+    connection.execute("begin")
+
+
+def bad_rows(count: int, path: str) -> list[Problem]:
+    """The problem of rows with values of wrong types."""
+    if not count:
+        return []
+    message = f"{counted(count, 'row')} of metrics cannot be read: a value has the wrong type"
+    return [Problem("bad_rows", "error", message, path=path)]
 
 
 def _is_at_rest(path: str) -> bool:
@@ -142,7 +158,7 @@ class Growth:
         with database(path) as connection:
             for place, (table, (run, number)) in enumerate(self._run.items()):
                 newest = connection.execute(f"select max({number}) from {table}").fetchone()[0] or 0
-                if newest < last[table]:  # rows were deleted, or numbered anew
+                if known is not None and newest < last[table]:  # rows were deleted, or numbered anew
                     self._known.pop(path, None)
                     return self._rows(path, stamp)
                 query = (

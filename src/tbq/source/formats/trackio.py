@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -10,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from tbq.errors import SourceError
 from tbq.problems import Problem
-from tbq.source.formats.interface import Log, ReplacedError, Stamp
+from tbq.source.formats.interface import Log, ReplacedError, Stamp, stamp_of_files
+from tbq.source.formats.run_names import part
 from tbq.source.formats.sink import Sink, flat
-from tbq.source.formats.sqlite import Growth, columns, database, is_database, require, tables
+from tbq.source.formats.sqlite import Growth, bad_rows, columns, database, is_database, require, tables
 
 _SCHEMA = {
     "metrics": ("id", "timestamp", "run_name", "step", "metrics"),
@@ -54,15 +57,18 @@ class TrackioFormat:
             )
         out: dict[str, Log] = {}
         for run, name, _ in rows:
-            part = str(name).strip("/") or "_"
-            below = part if part not in out else f"{part}-{str(run)[:8]}"
+            below = part(name)
+            if below in out:
+                below = f"{below}-{str(run)[:8]}"
             out[below] = Log("trackio", path, below, str(run))
         return list(out.values())
 
     def stamp(self, log: Log) -> Stamp | None:
         if log.path not in self._growth:
-            self.logs(log.path)
-        return self._growth[log.path].stamp(log)
+            with contextlib.suppress(OSError, SourceError, ReplacedError):  # the reader of the run says so
+                self.logs(log.path)
+        growth = self._growth.get(log.path)
+        return growth.stamp(log) if growth else stamp_of_files(log.path, log.path + "-wal")
 
     def translator(self, log: Log) -> _Trackio:
         return _Trackio(log)
@@ -80,6 +86,7 @@ class _Trackio:
         self._last: dict[str, tuple[Any, ...]] = {}  # table → the last row that was read
         self._config: object = None
         self._system_step = -1
+        self._odd = 0  # rows that cannot be read
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
@@ -93,6 +100,7 @@ class _Trackio:
             for table in ("metrics", "system_metrics"):
                 if table in tables(connection):
                     self._rows(connection, table, key, sink)
+        self.problems = bad_rows(self._odd, self._path)
 
     def _about(self, connection: sqlite3.Connection, key: str, sink: Sink) -> None:
         query = f"select config, created_at from configs where {key} = ? order by id desc limit 1"
@@ -100,7 +108,7 @@ class _Trackio:
         if row is None or row == self._config:
             return
         self._config = row
-        config = _parsed(row[0])
+        config = _parsed(row[0]) or {}
         group = config.get(_GROUP)
         shown = {name: value for name, value in config.items() if not name.startswith("_")}
         sink.hparams(flat(shown), _seconds(row[1]), group if isinstance(group, str) else "")
@@ -118,13 +126,15 @@ class _Trackio:
         )
         for number, when, step, content in rows:
             time = _seconds(when)
+            values = _parsed(content)
+            self._odd += values is None
             if table == "metrics":
                 at = step if isinstance(step, int) else 0
-                self._add(_parsed(content), at, time, "", sink)
+                self._add(values or {}, at, time, "", sink)
                 self._system_step = max(self._system_step, at - 1)
             else:
                 self._system_step += 1
-                self._add(_parsed(content), self._system_step, time, "system/", sink)
+                self._add(values or {}, self._system_step, time, "system/", sink)
             self._last[table] = number, when
 
     def _add(self, values: Mapping[str, Any], step: int, time: float, prefix: str, sink: Sink) -> None:
@@ -138,12 +148,13 @@ class _Trackio:
         sink.scalars(numbers, step, time)
 
 
-def _parsed(content: str | bytes) -> dict[str, Any]:
+def _parsed(content: object) -> dict[str, Any] | None:
+    """A JSON object; None if it is not one."""
     try:
-        values = json.loads(content)
+        values = json.loads(content) if isinstance(content, str | bytes) else None
     except (ValueError, RecursionError):
-        return {}
-    return values if isinstance(values, dict) else {}
+        return None
+    return values if isinstance(values, dict) else None
 
 
 def _seconds(when: object) -> float:

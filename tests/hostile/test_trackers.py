@@ -1,0 +1,99 @@
+"""Hostile logs of other trackers: values of wrong types, names that lead out, damaged files."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trackers
+
+import tbq
+from tbq.source.formats.sink import Sink
+
+pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+
+MLFLOW = {
+    "experiments": ("experiment_id", "name"),
+    "runs": ("run_uuid", "name", "status", "start_time", "end_time", "experiment_id"),
+    "metrics": ("key", "value", "timestamp", "run_uuid", "step", "is_nan"),
+    "params": ("key", "value", "run_uuid"),
+    "tags": ("key", "value", "run_uuid"),
+}
+TRACKIO = {
+    "metrics": ("id", "run_id", "timestamp", "run_name", "step", "metrics"),
+    "configs": ("id", "run_id", "run_name", "config", "created_at"),
+}
+CELLS = [
+    (make, table, column)
+    for make, schema in ((trackers.mlflow, MLFLOW), (trackers.trackio, TRACKIO))
+    for table, columns in schema.items()
+    for column in columns
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "table", "column"), CELLS, ids=[f"{m.__name__}-{t}-{c}" for m, t, c in CELLS]
+)
+def test_values_of_other_types(make: Callable[[Path], Path], table: str, column: str, tmp_path: Path) -> None:
+    """SQLite keeps a value of any type in any column."""
+    for place, value in enumerate([None, "text", b"\xff\xfe", 1e308, -1, 2**62, ""]):
+        path = make(tmp_path / f"{place}.db")
+        with sqlite3.connect(path) as db:
+            try:
+                db.execute(f"update {table} set {column} = ?", (value,))
+            except sqlite3.Error:
+                continue  # it must be unique, or a whole number
+            finally:
+                db.commit()
+        db.close()
+    log = tbq.open(tmp_path, source=["mlflow", "trackio"])
+    log.scalars()
+    log.hparams()
+    with tbq.follow(tmp_path) as follower:
+        follower.poll()
+        assert len(follower.table("scalars")) == len(log.scalars())
+    if (table, column) in (("metrics", "value"), ("metrics", "metrics")):
+        assert any("value has the wrong type" in each.message for each in log.problems)
+
+
+@pytest.mark.parametrize("name", ["../../evil", "a/../../evil", "..", "/evil/", "a//./b"])
+def test_names_that_lead_out(name: str, tmp_path: Path) -> None:
+    for writer, path in (("trackio", trackers.trackio(tmp_path / "log" / "p.db")), ("mlflow", tmp_path)):
+        if writer == "mlflow":
+            run = trackers.mlflow_files(tmp_path / "log").parent.parent
+            (run / "tags" / "mlflow.runName").write_text(name)
+            continue
+        with sqlite3.connect(path) as db:
+            db.execute("update metrics set run_name = ?", (name,))
+        db.close()
+    (tmp_path / "out").mkdir()
+    log = tbq.open(tmp_path / "log")
+    assert len(log.runs) == 2
+    for run in log.runs:
+        assert not {"", ".", ".."} & {*run.split("/")}
+    tbq.rewrite(tmp_path / "log", tmp_path / "out" / "new")
+    assert tbq.open(tmp_path / "out" / "new").runs == log.runs
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["log", "out"]
+    assert [each.name for each in (tmp_path / "out").iterdir()] == ["new"]
+
+
+def test_writers_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MLflow's database is not in WAL mode: a writer waits for readers."""
+    monkeypatch.setattr("tbq.source.formats.mlflow._AT_ONCE", 2)
+    path = trackers.mlflow(tmp_path / "mlflow.db")
+    written = []
+    rows = Sink.rows
+
+    def write(self: Sink, *columns: Any) -> None:
+        rows(self, *columns)
+        with sqlite3.connect(path, timeout=0) as db:
+            db.execute("insert into metrics values ('late', 0.5, 1700000009000, 'c3', 40, 0)")
+        written.append(columns)
+        db.close()
+
+    monkeypatch.setattr(Sink, "rows", write)
+    assert tbq.open(tmp_path).series("loss", run="exp/top").steps.tolist() == trackers.STEPS
+    assert len(written) == 2
