@@ -229,6 +229,27 @@ def test_a_header_does_not_follow_to_another_server(
         assert len(tbq.open(f"{here.url}/runs", storage={f"header.{header}": "hunter2"}).scalars()) == 40
 
 
+@pytest.mark.parametrize("url", ["s3://bucket/runs", "gs://bucket/runs", "az://bucket/runs"])
+def test_a_store_takes_no_header_that_would_follow_a_redirect(url: str) -> None:
+    with scripted() as elsewhere, scripted() as here:
+        here.answer = lambda asked: f"{elsewhere.url}{asked.path}"
+        storage = {
+            "s3": {"aws_endpoint": here.url, "aws_skip_signature": "true", "aws_region": "x"},
+            "gs": {"google_base_url": here.url, "google_skip_signature": "true"},
+            "az": {
+                "azure_endpoint": here.url,
+                "azure_skip_signature": "true",
+                "azure_storage_account_name": "x",
+            },
+        }[url[:2]]
+        with pytest.raises(TbqError, match="takes only the headers") as raised:
+            tbq.open(url, storage={**storage, "header.X-Key": "hunter2"})
+        clean(raised.value)
+        with pytest.raises(TbqError):
+            tbq.open(url, storage={**storage, "header.Authorization": "hunter2"})
+        assert not any("hunter2" in value for asked in elsewhere.requests for value in asked.headers.values())
+
+
 def test_commands_do_not_show_a_password(web: Web, tmp_path: Path) -> None:
     url = given(web)
     environment = {**os.environ, "TBQ_CACHE": str(tmp_path / "cache")}

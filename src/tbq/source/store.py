@@ -316,7 +316,10 @@ def _connect(
             client[key.lower()] = value.lower() in ("true", "1", "yes") if key in _FLAGS else value
         else:
             config[key] = value
-    if headers and store.startswith("http") and needs_guard(headers):
+    if headers and needs_guard(headers):
+        if not store.startswith("http"):
+            what = "a store takes only the headers Authorization and Cookie: others would follow a redirect"
+            raise SourceError(what, path=store, hint="omit the other header.… options", code="remote")
         if config:
             raise _no_option(store, config)
         return Guarded(store, headers, client, _retries(patient))
