@@ -137,8 +137,8 @@ def command(
         *(KINDS if until_step is not None else []),
     ]
     options |= {**selection, "tag": watchdog.tags}
-    with tbq.follow(shared.source(logdir), kinds=list(dict.fromkeys(read)), **options) as follower:
-        try:
+    try:
+        with tbq.follow(shared.source(logdir), kinds=list(dict.fromkeys(read)), **options) as follower:
             if plain:
                 from tbq.cli.lines import Lines
 
@@ -150,8 +150,8 @@ def command(
                 with output("-") as stream:
                     rows = RowStream(stream, ExportOptions(format=format, time=time, json_nan=json_nan))  # type: ignore[arg-type]
                     code = session.run(follower, RowPrinter(rows, kinds, format == "jsonl"))
-        except KeyboardInterrupt:
-            code = 0
+    except KeyboardInterrupt:
+        code = 0
     if code:
         click.get_current_context().exit(code)
 
