@@ -1,7 +1,8 @@
 // SQL on the log: an editor, the list of tables, the result as a table and a chart, and earlier queries.
 
 import { html, signal, useEffect, useRef, useState } from "./ui.js";
-import { post, decode } from "./api.js";
+import { post } from "./api.js";
+import { decode } from "./frame.js";
 import { useAsk } from "./ask.js";
 import { query, kept, dark } from "./state.js";
 import { scale, ticks, toPixels } from "./chart/scale.js";
