@@ -133,10 +133,15 @@ class _Server(uvicorn.Server):
 
 
 def execute(
-    log: LiveLog, guard: Guard, listening: Listening, started: Callable[[], object], base: str = ""
+    log: LiveLog,
+    guard: Guard,
+    listening: Listening,
+    started: Callable[[], object],
+    base: str = "",
+    secret: str = "",
 ) -> None:
     """Serve the page until a signal arrives."""
-    app = make_app(log, guard, base)
+    app = make_app(log, guard, base, secret)
     run_app(app, listening, started, app.state.stop)
 
 
