@@ -128,6 +128,24 @@ def test_three_lines_show_a_live_chart(lab: tuple[Path, str], tabs: Callable[...
     # The page is in the cell, with its own data.
     page = tab.page.frame_locator("iframe[title='tbq serve']")
     page.locator('[data-run="lr=0.1"]').wait_for(timeout=60_000)
+    picture = tab.page.locator(".jp-RenderedImage img")
+    assert picture.count() == 1 and not picture.is_visible()
     SCREENS.mkdir(parents=True, exist_ok=True)
     tab.page.screenshot(path=SCREENS / "notebook.png")
     assert not [each for each in tab.wrong if "dialog" in each or "tbq" in each], tab.wrong
+    # Later, without the kernel: the picture shows, and the page's server has ended with the kernel.
+    tab.page.keyboard.press("Control+s")
+    assert eventually(lambda: "image/png" in (folder / "live.ipynb").read_text())
+    asked = {"headers": {"Authorization": "token secret"}}
+    for session in json.load(
+        urllib.request.urlopen(urllib.request.Request(f"{address}/api/sessions", **asked))
+    ):
+        place = f"{address}/api/sessions/{session['id']}"
+        urllib.request.urlopen(urllib.request.Request(place, method="DELETE", **asked)).close()
+    later = tabs(viewport={"width": 1280, "height": 900})
+    later.page.goto(f"{address}/lab/tree/live.ipynb?token=secret&reset")
+    later.page.locator(".jp-RenderedImage img").wait_for(timeout=60_000)
+    assert later.page.locator(".jp-RenderedImage img").evaluate("image => image.naturalWidth") > 300
+    assert later.page.get_by_text("tbq serve runs: run this cell to see the page.").is_visible()
+    assert later.page.locator("iframe[title='tbq serve']").count() == 0
+    later.page.screenshot(path=SCREENS / "notebook-later.png")

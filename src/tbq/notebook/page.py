@@ -32,6 +32,7 @@ _FRAME = """\
     const proxied = `${{base}}proxy/${{port}}${{path}}`;
     const answer = await fetch(proxied).catch(() => null);
     if (answer?.ok && (await answer.text()).includes("<title>tbq</title>")) address = proxied;
+    else if (!(await fetch(address, {{ mode: "no-cors" }}).catch(() => null))) return; // its kernel has ended
   }}
   const frame = Object.assign(document.createElement("iframe"), {{ src: address, title: "tbq serve" }});
   frame.style.cssText =

@@ -25,8 +25,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 # For frames: a page that does not know the secret path cannot show them.
-_FRAMED = {name: value for name, value in HEADERS.items() if name != "X-Frame-Options"} | {
-    "Content-Security-Policy": POLICY.partition("; frame-ancestors")[0]
+_FRAMED = {
+    **{name: HEADERS[name] for name in ("X-Content-Type-Options", "Referrer-Policy")},
+    "Content-Security-Policy": POLICY.partition("; frame-ancestors")[0],
 }
 _COOKIE = "tbq-"
 _LOCAL = ("localhost", "127.0.0.1", "::1")

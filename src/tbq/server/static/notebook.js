@@ -1,5 +1,6 @@
 // The live chart of a notebook: draws what tbq.live sends, with the page's own charts.
 
+import { emptied, inkOf, sharpness } from "./chart/canvas.js";
 import { crosshair, dots } from "./chart/over.js";
 import { paint } from "./chart/paint.js";
 import { beside, mostIn, readings } from "./chart/readings.js";
@@ -28,22 +29,16 @@ function node(name, kind, text = "") {
   return element;
 }
 
-/** The colours of the notebook's theme, each as #rrggbb. @param {Element} element */
-function inkOf(element) {
-  const style = getComputedStyle(element);
+/** The colours of the notebook's theme, each as #rrggbb: themes also write them as names and as rgb().
+ * @param {Element} element @returns {import("./chart/canvas.js").Ink} */
+function themeOf(element) {
   const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
-  const take = (/** @type {string} */ name) => {
+  const spelled = Object.entries(inkOf(element)).map(([name, colour]) => {
     pen.fillStyle = "#888888";
-    pen.fillStyle = style.getPropertyValue(name).trim();
-    return String(pen.fillStyle);
-  };
-  return {
-    ground: take("--tbq-ground"),
-    grid: take("--tbq-grid"),
-    axis: take("--tbq-line"),
-    text: take("--tbq-muted"),
-    strong: take("--tbq-text"),
-  };
+    pen.fillStyle = colour;
+    return [name, pen.fillStyle];
+  });
+  return Object.fromEntries(spelled);
 }
 
 /** Whether a colour #rrggbb is dark. @param {string} colour */
@@ -120,7 +115,6 @@ class Card {
     const x = /** @type {[number, number]} */ ([curves.low, curves.high]);
     const log = logs.has(this.tag);
     const y = rangeOf(curves, x, log, curves.usual[log ? "log" : "linear"]);
-    const ratio = Math.min(devicePixelRatio || 1, 2);
     this.layout = paint(this.base, {
       series: curves.series,
       leaving: leaving(curves.series, x, y, log),
@@ -133,15 +127,9 @@ class Card {
       ink: view.ink,
       width,
       height,
-      ratio,
+      ratio: sharpness(),
       smoothed: view.facts.smooth > 0,
     });
-    for (const canvas of [this.base, this.over]) {
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${height}px`;
-    }
-    this.over.width = this.base.width;
-    this.over.height = this.base.height;
     const what = `${counted(curves.series.length, "run")}, ${counted(curves.points, "point")}`;
     this.base.setAttribute("aria-label", `${this.tag}: ${what}`);
     this.drawOver();
@@ -159,10 +147,7 @@ class Card {
   drawOver() {
     const { layout: l, curves, view } = this;
     if (!l || !curves) return;
-    const context = /** @type {CanvasRenderingContext2D} */ (this.over.getContext("2d"));
-    const ratio = this.over.width / this.plot.clientWidth;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, this.plot.clientWidth, this.plot.clientHeight);
+    const { context } = emptied(this.over);
     const mouse = view.mouse?.card === this ? view.mouse : null;
     const list = mouse && view.x !== null ? readings(curves, l, view.x, mouse.py, mostIn(l.bottom - l.top)) : [];
     if (view.x !== null) crosshair(context, l, view.x, view.ink);
@@ -239,7 +224,7 @@ class View {
     this.root.append(this.grid, this.note);
     el.append(this.root);
     /** @type {Facts} */ this.facts = model.get("facts");
-    this.ink = inkOf(this.root);
+    this.ink = themeOf(this.root);
     this.dark = isDark(this.ink.ground);
   }
 
@@ -268,7 +253,7 @@ class View {
   }
 
   draw() {
-    this.ink = inkOf(this.root);
+    this.ink = themeOf(this.root);
     this.dark = isDark(this.ink.ground);
     for (const card of this.cards.values()) card.draw();
   }
