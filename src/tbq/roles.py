@@ -122,6 +122,15 @@ def split(tag: str) -> Split:
     return "evaluation" if is_evaluation(tag) else "training" if is_training(tag) else ""
 
 
+def main_first(tag: str, is_single: bool) -> tuple[bool, bool, bool]:
+    """A sort key for the few tags that fit: curves before single values, losses and scores, then validation, first.
+
+    >>> sorted(["lr", "train/loss", "val/loss"], key=lambda tag: main_first(tag, is_single=False))
+    ['val/loss', 'train/loss', 'lr']
+    """
+    return is_single, role(tag) not in ("loss", "score"), split(tag) != "evaluation"
+
+
 def is_evaluation(tag: str) -> bool:
     """Whether a tag is named like an evaluation.
 

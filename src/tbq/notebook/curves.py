@@ -7,14 +7,18 @@ import math
 import threading
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from tbq.errors import SelectionError, collected_warnings
-from tbq.roles import role, split
+from tbq.roles import main_first
 from tbq.server.answers.points import having
 from tbq.server.answers.runs import colours_of
 from tbq.server.http.encoding import gzipped
 from tbq.server.http.routes import answer
 from tbq.server.live_log import LiveLog
 from tbq.table.smooth import check_weight
+from tbq.table.table import Table
 from tbq.text import counted
 
 if TYPE_CHECKING:
@@ -26,13 +30,14 @@ MOST_RUNS = 100
 _COLUMNS = 600  # of pixels: a chart is seldom wider
 _FEWEST_COLUMNS = 100
 _ALL_COLUMNS = 60_000  # of all curves together, about 1 MB
+_DRAWN_TAGS, _DRAWN_RUNS = 6, 30  # of the picture, which the thread of the cells draws
 
 
 class LiveCurves:
     """A followed log as charts; `changed` is set when it has grown. Threads may share it."""
 
     def __init__(self, path: Source, tag: Names, run: Names, steps: Steps, smooth: float) -> None:
-        check_weight(smooth)
+        check_weight(smooth, "smooth")
         self.smooth = smooth
         self.log = LiveLog(path, tag=tag, run=run, steps=steps)
         self.changed = threading.Event()
@@ -50,10 +55,14 @@ class LiveCurves:
         self.log.close()
 
     def tags(self) -> tuple[list[str], int]:
-        """The tags to draw, those of validation and of losses and scores first, and the number of all."""
+        """The tags to draw and the number of all: curves before single values, then as `runs_html` orders them."""
         with self.log.lock:
-            names = [name for name, kinds, _ in self.log.index.totals() if "scalars" in kinds]
-        names.sort(key=lambda name: (split(name) != "evaluation", role(name) not in ("loss", "score")))
+            totals = {
+                name: (kinds["scalars"], rows)
+                for name, kinds, rows in self.log.index.totals()
+                if "scalars" in kinds
+            }
+        names = sorted(totals, key=lambda name: main_first(name, totals[name][1] <= totals[name][0]))
         return names[:MOST_TAGS], len(names)
 
     def runs(self) -> tuple[list[str], int]:
@@ -110,15 +119,39 @@ class LiveCurves:
         (tags, _), (runs, _) = self.tags(), self.runs()
         if not tags:
             return None
-        table = self.log.follower.table("scalars")
         with collected_warnings():
             try:
-                figure: Any = table.plot(tags, run=runs, smooth=self.smooth)
+                figure: Any = self._points(tags[:_DRAWN_TAGS], runs[-_DRAWN_RUNS:]).plot()
             except SelectionError:  # the rows went meanwhile
                 return None
         out = io.BytesIO()
-        figure.savefig(out, format="png", dpi=110)
+        figure.savefig(out, format="png", dpi=100)
         return out.getvalue()
+
+    def _points(self, tags: list[str], runs: list[str]) -> Table:
+        """The first, smallest, largest and last point of each pixel column, and where NaN begins, as a table."""
+        pairs = [(run, tag) for tag in tags for run in having(self.log, tag, runs)]
+        curves = self.log.view.curves(pairs, x="step", width=_COLUMNS, smooth=self.smooth)
+        corners = np.stack([curves.first, curves.min, curves.max, curves.last], axis=2)
+        keep = np.isfinite(corners)
+        keep[:, :, 1:] &= (curves.max > curves.min)[:, :, np.newaxis]
+        series, column, _ = np.nonzero(keep)
+        x = curves.low + (column + 0.5) * ((curves.high - curves.low) / _COLUMNS)
+        broken = np.flatnonzero(np.isfinite(curves.broken))
+        series = np.concatenate([series, broken])
+        step = np.rint(np.concatenate([x, curves.broken[broken]])).astype(np.int64)
+        value = np.concatenate([corners[keep], np.full(len(broken), np.nan)])
+        order = np.lexsort((step, series))
+        run, tag = (
+            pa.array(names, pa.string()).take(pa.array(series[order])) for names in zip(*pairs, strict=True)
+        )
+        columns = {
+            "run": run,
+            "tag": tag,
+            "step": step[order],
+            "value": pa.array(value[order], from_pandas=False),
+        }
+        return Table(pa.table(columns), "scalars")
 
     def words(self) -> str:
         """One line about the chart, for places that show no pictures."""

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from tbq.errors import TbqError
 from tbq.notebook.curves import LiveCurves
 from tbq.server.http.page_files import bare_modules
 
@@ -92,10 +91,12 @@ class LiveChart(anywidget.AnyWidget):  # type: ignore[misc] # anywidget may be m
             now = time.monotonic()
             if self._curves.changed.is_set():
                 self._curves.changed.clear()
-                with contextlib.suppress(TbqError, OSError):  # the next change may succeed
+                with contextlib.suppress(
+                    Exception
+                ):  # the log may be closed now; otherwise the next change succeeds
                     self.set_trait("frames", self._curves.frames())
                     self.set_trait("facts", self._facts())
-                    pause = max(pause, sum(map(len, self.frames.values())) / _RATE)
+                pause = max(pause, sum(map(len, self.frames.values())) / _RATE)
                 changed, is_new = now, True
             elif (
                 _TWO_OUTPUTS and self._loop and is_new and (now - changed > _QUIET or now - drawn > _PICTURES)

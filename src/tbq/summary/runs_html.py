@@ -9,7 +9,7 @@ import pyarrow as pa
 from tbq.decode.options import DecodeOptions
 from tbq.decode.reader import Reader
 from tbq.errors import TbqError
-from tbq.roles import role, split
+from tbq.roles import main_first
 from tbq.source.files import bytes_of
 from tbq.summary.table import SummaryCurves
 from tbq.table.draw import page
@@ -54,10 +54,6 @@ def _curves(reader: Reader) -> SummaryCurves | None:
     longest: dict[str, int] = {}
     for (_, tag), part in curves.grouped[1].items():
         longest[tag] = max(longest.get(tag, 0), part.stop - part.start)
-    # Curves before single values, losses and scores before the rest, validation before training.
-    tags = sorted(
-        longest,
-        key=lambda tag: (longest[tag] < 2, role(tag) not in ("loss", "score"), split(tag) != "evaluation"),
-    )
+    tags = sorted(longest, key=lambda tag: main_first(tag, longest[tag] < 2))
     columns = {tag if tag not in ("run", "step") else f"tag {tag}": tag for tag in tags[:_TAGS]}
     return SummaryCurves(curves.scalars, columns)
