@@ -140,8 +140,8 @@ def test_asking_while_the_log_changes_and_closes(tmp_path: Path) -> None:
     def ask() -> None:
         while not stop.is_set():
             try:
-                points(curves)
-                curves.words()
+                for question in (curves.frames, curves.facts, curves.words, curves.picture):
+                    question()
             except Exception as error:
                 errors.append(error)
                 return

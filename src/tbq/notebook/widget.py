@@ -91,16 +91,16 @@ class LiveChart(anywidget.AnyWidget):  # type: ignore[misc] # anywidget may be m
             now = time.monotonic()
             if self._curves.changed.is_set():
                 self._curves.changed.clear()
-                with contextlib.suppress(
-                    Exception
-                ):  # the log may be closed now; otherwise the next change succeeds
+                # The log may be closed now; otherwise the next change succeeds.
+                with contextlib.suppress(Exception), self.hold_sync():
                     self.set_trait("frames", self._curves.frames())
-                    self.set_trait("facts", self._facts())
+                    self.set_trait(
+                        "facts", self._facts()
+                    )  # after the frames: it has every run that they have
                 pause = max(pause, sum(map(len, self.frames.values())) / _RATE)
                 changed, is_new = now, True
-            elif (
-                _TWO_OUTPUTS and self._loop and is_new and (now - changed > _QUIET or now - drawn > _PICTURES)
-            ):
+            is_due = now - changed > _QUIET or now - drawn > _PICTURES
+            if _TWO_OUTPUTS and self._loop is not None and is_new and is_due:
                 drawn, is_new = now, False
                 # matplotlib's settings belong to the main thread, which may be busy with a cell.
                 with contextlib.suppress(RuntimeError):
