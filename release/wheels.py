@@ -6,6 +6,7 @@ The compiler is zig (PyPI's `ziglang`), so the wheels need no container and run 
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import os
 import shutil
@@ -92,6 +93,7 @@ def run(*args: object, **settings: object) -> str:
     return str(done.stdout)
 
 
+@functools.cache
 def environment(python: Path) -> Path:
     """The interpreter of a venv with the pinned tools of the group `release`."""
     version = run(python, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])").strip()
