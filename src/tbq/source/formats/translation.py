@@ -206,7 +206,7 @@ class Translations:
             fresh.unlink(missing_ok=True)
             most = self._limit.bytes_of(stamp[0])
             translator = format_of(known.log).translator(known.log)
-            sink = Sink(fresh, known.log.writer, most, self._exact)
+            sink = Sink(fresh, known.log.writer, most, self._exact, untimed=stamp[1])
             known.stopped = _read(translator, sink)
             rename_over(fresh, path)
             sink.path = path
