@@ -61,7 +61,11 @@ def test_every_public_name(reference: dict[str, str]) -> None:
             ours = getattr(getattr(member, "fget", member), "__module__", None) or ""
             if name.startswith("_") or not ours.startswith("tbq.") or inspect.isclass(member):
                 continue
-            owners = [base.__name__ for base in each.value.__mro__ if name in vars(base)]
+            owners = [
+                base.__name__
+                for base in (*each.value.__mro__, library.parent(each.value))
+                if hasattr(base, name)
+            ]
             assert any(f"{owner}.{name}" in headings for owner in [each.value.__name__, *owners]), (
                 f"{each.name}.{name}"
             )
@@ -77,6 +81,47 @@ def test_every_public_method_is_explained() -> None:
         if not getattr(member, "__func__", member).__doc__ and name not in overridden
     ]
     assert silent == []
+
+
+#: Compiled, or called by Keras and Arrow only.
+NOT_FOR_PEOPLE = {
+    "tbq.release_memory",
+    *(
+        f"tbq.results.MetricsTable.{name}"
+        for name in ("set_params", "set_model", "on_epoch_end", "on_train_end")
+    ),
+    *(
+        f"tbq.query.dataset.LogDataset.{name}"
+        for name in ("get_fragments", "sort_by", "join", "join_asof", "replace_schema")
+    ),
+}
+
+
+def without_example() -> set[str]:
+    """Public names without an example of their own; a property may be in that of its class."""
+    found = set()
+    for each in library.public():
+        doc = inspect.getdoc(each.value) or ""
+        shown = doc.partition(">>> ")[2]
+        if not inspect.isclass(each.value):
+            found |= set() if shown else {each.name}
+            continue
+        if issubclass(each.value, BaseException):
+            continue
+        members = library.members(each.value)
+        docs = {name: inspect.getdoc(getattr(value, "__func__", value)) or "" for name, value in members}
+        found |= {
+            f"{each.name}.{name}"
+            for name, text in docs.items()
+            if ">>> " not in text and f".{name}" not in shown
+        }
+        if not shown and all(">>> " not in text for text in docs.values()):
+            found.add(each.name)
+    return found
+
+
+def test_every_public_name_has_an_example() -> None:
+    assert without_example() == NOT_FOR_PEOPLE
 
 
 def test_every_column(reference: dict[str, str]) -> None:
