@@ -1,12 +1,11 @@
 // Exports the scalars of a result as an Arrow stream: columns without a copy, and dictionary codes for run
 // and tag.
-#include "tables/scalars.hpp"
-
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "tables/arrow.hpp"
+#include "tables/result_tables.hpp"
 
 namespace tbq {
 namespace {

@@ -20,7 +20,7 @@
 #include "io/memory_file.hpp"
 #include "live/store.hpp"
 #include "tables/kinds.hpp"
-#include "tables/scalars.hpp"
+#include "tables/result_tables.hpp"
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
 #include "tests/files.hpp"

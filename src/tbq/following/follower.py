@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, get_args
 
 from tbq import _core
 from tbq.arguments import bad, choice
@@ -45,6 +45,22 @@ if TYPE_CHECKING:
 INTERVAL = 0.2  # seconds between two polls
 REMOTE_INTERVAL = 30.0  # of object stores, which charge for each listing
 _IDLE_SHARE = 40  # polling a log that does not change takes at most 1/40 of a CPU
+
+
+class Following(TypedDict, total=False):
+    """The keywords of `tbq.watch`, `tbq.serve` and `tbq.mcp` that are those of `tbq.follow`."""
+
+    run: Names
+    tag: Names
+    steps: Steps
+    restarts: Restarts
+    interval: float | None
+    threads: int | None
+    max_unpacked: Size | None
+    storage: Storage | None
+    cache: StrPath | None
+    sub_runs: SubRunsAs
+    source: Writers
 
 
 def follow(

@@ -2,6 +2,7 @@
 // milliseconds.
 
 import { fetchFrame, ranges, report } from "./api.js";
+import { inkOf, sharpness } from "./chart/canvas.js";
 import { curvesOf, extent, inRow, leaving, merged, within, withEdges } from "./chart/series.js";
 import { inside, paint, trace } from "./chart/paint.js";
 import { toPixels, toValue } from "./chart/scale.js";
@@ -33,25 +34,6 @@ import { DASHES, tagLabels, tagsOn } from "./together.js";
 export const charts = new Map();
 
 const PAUSE = 60; // milliseconds between two requests of a card
-
-/**
- * The colours of the current theme. @param {Element} element @returns {import("./chart/paint.js").Ink}
- */
-export function inkOf(element) {
-  const style = getComputedStyle(element);
-  const take = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  return {
-    ground: take("--card"),
-    grid: take("--grid"),
-    axis: take("--line-strong"),
-    text: take("--muted"),
-    strong: take("--text"),
-  };
-}
-
-const printed = matchMedia("print");
-/** Canvas pixels per pixel of the page; more for printing. */
-const sharpness = () => (printed.matches ? 3 : Math.min(devicePixelRatio || 1, 2));
 
 /** Whether the card shows one value per run, in order, instead of curves. @param {string} tag */
 const isRow = (tag) => withoutCurve.value.has(tag) && tagsOn(tag).length === 1;
