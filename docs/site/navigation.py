@@ -23,7 +23,7 @@ REFERENCE = (
     "reference/errors", "reference/findings/index", "reference/http",
 )  # fmt: skip
 INSIDE = (
-    "how-it-works", "architecture", "differences", "benchmarks", "security", "decisions/README", "contributing",
+    "how-it-works", "speed", "architecture", "differences", "benchmarks", "security", "decisions/README", "contributing",
     "changelog",
 )  # fmt: skip
 
