@@ -9,12 +9,13 @@ from pathlib import Path
 
 import click
 import pytest
-from docs.site import assistant, commands, findings, library, navigation, pages, tables
+from docs.site import assistant, columns, commands, findings, library, navigation, pages, tables
 
 import tbq
 from tbq.cli import COMMANDS
 from tbq.cli.app import app
 from tbq.diagnosis import codes
+from tbq.query import scanning, sql
 from tbq.schema import KINDS, schema
 from tbq.server.http.routes import ROUTES
 
@@ -131,6 +132,33 @@ def test_every_column(reference: dict[str, str]) -> None:
         for section in sections[1:]
     }
     assert shown == {kind: schema(kind).names for kind in KINDS}
+    used = {f"{kind}.{name}" for kind in KINDS for name in schema(kind).names}
+    plain = {name.rpartition(".")[2] for name in used}
+    assert [name for name in columns.COLUMNS if name not in (used if "." in name else plain)] == []
+    with pytest.raises(SystemExit, match="does not explain fake of the table scalars"):
+        columns.meaning("scalars", "fake")
+
+
+def test_every_exit_code() -> None:
+    page = (ROOT / "docs" / "environment.md").read_text("utf-8")
+    pattern = r"(?:[eE]xit\(|exit_code = |= (?=\d+  # the exit code))(\d+)"
+    used = {code for path in SOURCE for code in re.findall(pattern, path.read_text("utf-8"))}
+    assert {"0", "1", "2", "3", "130"} <= used
+    assert [code for code in sorted(used) if f"| {code} |" not in page] == []
+
+
+def test_every_function_and_table_of_sql() -> None:
+    page = (ROOT / "docs" / "sql.md").read_text("utf-8")
+    assert [name for name in (*KINDS, *sql.DERIVED) if f"`{name}`" not in page] == []
+    assert [name for name in scanning._MADE_OF if f"`{name}" not in page] == []
+
+
+def test_every_address_of_the_server(reference: dict[str, str]) -> None:
+    text = (ROOT / "src" / "tbq" / "server" / "http" / "app.py").read_text("utf-8")
+    addresses = set(re.findall(r'Route\("/(api/[^"{]+)"', text)) | {f"api/{path}" for path in ROUTES}
+    assert len(addresses) > 20
+    page = reference["reference/http.md"]
+    assert [each for each in sorted(addresses) if f" {each}`" not in page] == []
 
 
 def test_every_finding_address_and_code(reference: dict[str, str]) -> None:
