@@ -69,7 +69,11 @@ def install(*, protobuf: bool = False) -> None:
 
 
 def uninstall() -> None:
-    """Undo `install`: later imports load the packages' own modules again."""
+    """Undo `install`: later imports load the packages' own modules again.
+
+    >>> import tbq.compat
+    >>> tbq.compat.uninstall()
+    """
     with _lock:
         while _undo:
             _undo.pop()()
