@@ -254,7 +254,8 @@ class EventAccumulator:
                 count += 1
             return count
         finally:
-            # In one call, so that no interrupt comes between; what is taken twice after one is the same.
+            # One call, so that no interrupt comes between. A note that an interrupt leaves here is handled again, with
+            # the same result.
             self._notes.extend(chain.from_iterable(starmap(self._core.notes, [()])))
             while self._notes:
                 what, *said = self._notes[0]

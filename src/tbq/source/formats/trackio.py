@@ -65,7 +65,7 @@ class TrackioFormat:
 
     def stamp(self, log: Log) -> Stamp | None:
         if log.path not in self._growth:
-            with contextlib.suppress(OSError, SourceError, ReplacedError):  # the reader of the run says so
+            with contextlib.suppress(OSError, SourceError, ReplacedError):  # the reader of the run reports it
                 self.logs(log.path)
         growth = self._growth.get(log.path)
         return growth.stamp(log) if growth else stamp_of_files(log.path, log.path + "-wal")
