@@ -75,7 +75,7 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
 
 
 def _with_next(findings: Sequence[Finding], hinted: set[tuple[str, str | None]]) -> list[str]:
-    """A line per finding, then what to do about its code, once per code and not if the report has it already (`hinted`)."""
+    """A line per finding; after the last of each code, what to do next, unless the report has it already (`hinted`)."""
     lines = []
     for i, finding in enumerate(findings):
         lines.append(_line(finding))
