@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from tbq._core import Accumulator
 from tbq.compat import directory_watcher, event_file_loader, plugin_assets
 from tbq.compat.compressor import NORMAL_HISTOGRAM_BPS, compress_histogram_proto
-from tbq.compat.defaults import wants_protobuf
 from tbq.compat.directory_watcher import DirectoryWatcher
 from tbq.compat.event_file_loader import LegacyEventFileLoader
 from tbq.compat.events import (
@@ -27,6 +26,7 @@ from tbq.compat.events import (
 )
 from tbq.compat.log import logger
 from tbq.compat.messages import Message, message_class
+from tbq.compat.real_messages import wants_protobuf
 from tbq.compat.reservoirs import Reservoir, sizes_of
 from tbq.compat.versions import file_version, source_writer
 from tbq.source.urls import refuse_remote

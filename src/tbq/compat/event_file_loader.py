@@ -12,10 +12,10 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from tbq._core import RecordFile, is_compressed
-from tbq.compat.defaults import wants_protobuf
 from tbq.compat.log import logger
 from tbq.compat.messages import message_class
 from tbq.compat.migrate import Migration
+from tbq.compat.real_messages import wants_protobuf
 from tbq.source.inflate import Unpacked
 from tbq.source.urls import refuse_remote
 

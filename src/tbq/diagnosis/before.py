@@ -62,12 +62,14 @@ def unlogged(history: RunHistory) -> list[str]:
     tags = list(history.series)
     missing = []
     if not any(is_learning_rate(tag) for tag in tags):
-        given = [
+        learning_rates = [
             f"{name} = {value_text(value)}"
             for name, value in history.hparams.items()
             if is_learning_rate(name)
         ]
-        missing.append(f"the learning rate as a tag{f' (hyperparameter {given[0]})' if given else ''}")
+        missing.append(
+            f"the learning rate as a tag{f' (hyperparameter {learning_rates[0]})' if learning_rates else ''}"
+        )
     if not any(is_gradient_norm(tag) for tag in tags):
         missing.append("gradient norms")
     return missing
