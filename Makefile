@@ -198,8 +198,9 @@ docs: prepared ## the manual as a site, in build/docs/site; a warning or a dead 
 docs-serve: docs ## the same, on http://127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs/site 8000
 
-gallery: prepared ## the pictures of docs/gallery.md, drawn again
+gallery: prepared ## the pictures of docs/gallery.md and how-it-works.md, drawn again
 	$(BIN)/python docs/images/gallery.py
+	$(BIN)/python docs/images/drawings.py
 
 recording: prepared ## the recordings of docs/gallery.md, made again
 	$(PIP) --group browser

@@ -192,15 +192,25 @@ def steps(directory, tag):
 
 
 def test_watching_with_lightning(tmp_path):
-    finish([start("lightning_watch.py", [str(tmp_path)])])
-    for name, count, every in (
-        ("resumed", 12, 1),
-        ("second_fit", 12, 2),
-        ("accumulated", 4, 1),
-        ("spawned", 4, 1),
-    ):
-        assert steps(tmp_path / name, "train/loss_step") == [*range(count)], name
-        assert steps(tmp_path / name, "gradients/norm") == [*range(0, count, every)], name
+    finish([start("lightning_watch.py", [str(tmp_path / by), by]) for by in ("logger", "callback")])
+    for by in ("logger", "callback"):
+        for name, count, every in (
+            ("resumed", 12, 1),
+            ("second_fit", 12, 2),
+            ("accumulated", 4, 1),
+            ("spawned", 4, 1),
+        ):
+            run = tmp_path / by / name
+            assert steps(run, "train/loss_step") == [*range(count)], (by, name)
+            assert steps(run, "gradients/norm") == [*range(0, count, every)], (by, name)
+    callback = tmp_path / "callback"
+    assert (
+        steps(callback / "manual", "train/loss")
+        == steps(callback / "manual", "gradients/norm")
+        == [*range(8)]
+    )
+    assert steps(callback / "once", "gradients/norm") == [*range(4)]
+    assert steps(callback / "patched", "gradients/norm") == [*range(8)]
 
 
 def test_transformers(tmp_path):

@@ -16,7 +16,7 @@ ROOT = Path(tbq.__file__).parent
 #: Modules that everything may use.
 GROUND = (
     "errors", "arguments", "schema", "select", "text", "labels", "roles", "limits", "arrays", "progress", "scratch",
-    "problems", "storage", "termination", "numbers", "memory", "states", "arrow", "wire", "writers",
+    "problems", "renaming", "storage", "termination", "numbers", "memory", "states", "arrow", "wire", "writers",
 )  # fmt: skip
 #: The path of data; this list is its only definition. Formats come before tables, because every table can be written.
 STAGES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sqlite3
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import trackers
+from served import Asked
 from trackers import ALL, HPARAMS, LOSS, STEPS, T0, history, run_record, wandb_file
 
 import tbq
@@ -67,6 +69,23 @@ def test_rewritten_for_tensorboard(writer: str, tmp_path: Path) -> None:
     for run, tag in runs.items():
         assert log.series(tag, run=run).values.tolist()[:3] == pytest.approx(LOSS[:3])
         assert {row.dtype for row in log.sql(f"select dtype from tags where tag = '{tag}'")} == {"float32"}
+    # TensorBoard's server stops at an event whose time is NaN: those without a time get that of the log's file.
+    old = tbq.open(tmp_path / "log")
+    times = {row.wall_time for row in log.scalars()}
+    timed = {row.wall_time for row in old.scalars() if math.isfinite(row.wall_time)}
+    files = {path.stat().st_mtime for path in (tmp_path / "log").rglob("*")}
+    assert timed <= times and times - timed <= files
+    assert (writer in UNTIMED) == bool(times - timed)
+
+
+def test_states_are_the_same_in_every_view(tmp_path: Path) -> None:
+    for make, _ in ALL.values():
+        make(tmp_path)
+    asked = Asked(tmp_path)
+    while asked.log.poll().left:
+        pass
+    shown = {run["name"]: run["state"] for run in asked.json("runs")["runs"]}
+    assert shown == {row.run: row.state for row in tbq.open(tmp_path).sql("select run, state from runs")}
 
 
 def test_all_at_once(tmp_path: Path) -> None:

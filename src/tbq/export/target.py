@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING
 
 from tbq.arguments import StrPath
 from tbq.errors import OutputError, existing
+from tbq.renaming import rename_over
 from tbq.scratch import Scratch, beside, sweep
 from tbq.source.urls import is_remote, refuse_remote
 from tbq.text import Screen, shown_path
@@ -193,7 +194,7 @@ def _same_owner(first: os.stat_result, other: os.stat_result) -> bool:
 def _rename(content: Path, target: Path, force: bool) -> None:
     """Give a file its name; without `force` never over a file that has just appeared."""
     if force:
-        content.replace(target)
+        rename_over(content, target)
         return
     try:
         if os.name == "nt":
@@ -206,7 +207,7 @@ def _rename(content: Path, target: Path, force: bool) -> None:
         except OSError:  # the file system has no hard links: take the name, then replace the empty file
             target.open("xb").close()
             try:
-                content.replace(target)
+                rename_over(content, target)
             except BaseException:
                 target.unlink(missing_ok=True)
                 raise

@@ -10,6 +10,7 @@ import { toValue } from "./chart/scale.js";
 import { colour } from "./plot.js";
 import { Sample } from "./legend.js";
 import { labels } from "./labels.js";
+import { widestOf } from "./widths.js";
 import { count, delta, duration, far, numberTo, time } from "./format.js";
 
 const TIGHT = 360; // pixels beside the crosshair; with fewer, a tooltip has only the values
@@ -41,15 +42,10 @@ function drawn(each, point) {
   return (point.smoothed === undefined ? point.value : point.smoothed) ?? NaN;
 }
 
-const pen = document.createElement("canvas").getContext("2d");
 const FEWEST = 6; // letters that a name keeps at least
 
-/** The width of the widest text in a tooltip. @param {string[]} texts @param {number} weight */
-function widest(texts, weight = 600) {
-  if (!pen) return 0;
-  pen.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
-  return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
-}
+/** The width of the widest text in a tooltip. @param {string[]} texts */
+const widest = (texts, weight = 600) => widestOf(texts, 12, weight);
 
 /** Names that fit into `room` pixels: in full, or shortened so that they still differ. @param {string[]} names
  * @param {number} room */

@@ -6,7 +6,6 @@ are appended. Later stages read these files, as they read the copies of remote o
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tbq.errors import SourceError
 from tbq.limits import Limit, Size
 from tbq.problems import Problem
+from tbq.renaming import rename_over
 from tbq.scratch import Scratch, temporary
 from tbq.source.formats.interface import Log, ReplacedError, Stamp, TooLargeError, Translator
 from tbq.source.formats.sink import Sink
@@ -206,9 +206,9 @@ class Translations:
             fresh.unlink(missing_ok=True)
             most = self._limit.bytes_of(stamp[0])
             translator = format_of(known.log).translator(known.log)
-            sink = Sink(fresh, known.log.writer, most, self._exact)
+            sink = Sink(fresh, known.log.writer, most, self._exact, untimed=stamp[1])
             known.stopped = _read(translator, sink)
-            os.replace(fresh, path)
+            rename_over(fresh, path)
             sink.path = path
             known.translator, known.sink = translator, sink
         elif not known.stopped:
