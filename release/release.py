@@ -197,7 +197,7 @@ def finish(dist: Path) -> None:
 def _validate(python: Path, bill: Path) -> None:
     """Compare the list with CycloneDX's schema, by the library of its authors."""
     code = (
-        "import sys; from cyclonedx.schema import SchemaVersion; from cyclonedx.validation.json import JsonStrictValidator\n"
+        "import sys\nfrom cyclonedx.schema import SchemaVersion\nfrom cyclonedx.validation.json import JsonStrictValidator\n"
         "wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1], encoding='utf-8').read())\n"
         "sys.exit(str(wrong) if wrong else 0)"
     )
