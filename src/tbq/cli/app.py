@@ -127,9 +127,9 @@ def run(args: list[str]) -> NoReturn:
             _forget_stdout()
             sys.exit(0)
         except ModuleNotFoundError as absent:
-            failure = _not_installed(absent)
-            tell(failure)
-            sys.exit(failure.exit_code)
+            lacking = _not_installed(absent)
+            tell(lacking)
+            sys.exit(lacking.exit_code)
         except OSError as failure:  # from stdout: errors of other files are TbqErrors
             _forget_stdout()
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
