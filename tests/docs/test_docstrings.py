@@ -28,6 +28,7 @@ PARTS = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "plot", "dashboard", "cli",
     "diagnosis",
     "compat", "tensorboard", "server", "assistant", "lake", "following",
+    "notebook",
 )  # fmt: skip
 #: Their examples run until they are interrupted; other tests start them.
 UNTIL_INTERRUPTED = ("tbq.assistant", "tbq.tensorboard", "tbq.server", "tbq.dashboard")
