@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("drawings")
-README = Path(__file__).parents[2] / "README.md"
+NUMBERS = Path(__file__).parents[1] / "speed.md"
 WIDTH = 480  # so that letters are large enough on a telephone
 STYLE = """\
 text{font:14px system-ui,sans-serif;fill:#1c2733}.small{font-size:12px;fill:#5b6b7b}
@@ -130,10 +130,10 @@ def pipeline() -> tuple[int, list[str]]:
 
 
 def speeds() -> dict[str, float]:
-    """The seconds of corpus A in the table of the README, by reader."""
+    """The seconds of corpus A in docs/speed.md, by reader."""
     names, numbers = (
         [cell.strip() for cell in found.split("|")[2:-1]]
-        for found in re.findall(r"^\| (?:corpus|A: ).*$", README.read_text("utf-8"), re.MULTILINE)
+        for found in re.findall(r"^\| (?:corpus|A: ).*$", NUMBERS.read_text("utf-8"), re.MULTILINE)
     )
     return {name: float(number.split()[0]) for name, number in zip(names, numbers, strict=True)}
 

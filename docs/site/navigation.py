@@ -23,8 +23,8 @@ REFERENCE = (
     "reference/errors", "reference/findings/index", "reference/http",
 )  # fmt: skip
 INSIDE = (
-    "how-it-works", "architecture", "differences", "benchmarks", "security", "decisions/README", "contributing",
-    "changelog",
+    "how-it-works", "speed", "architecture", "differences", "benchmarks", "security", "decisions/README",
+    "contributing", "changelog",
 )  # fmt: skip
 
 #: Folders with a section of their own.

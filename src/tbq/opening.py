@@ -173,7 +173,7 @@ def _nothing(listing: Found) -> SourceError:
 
 
 def _hint(paths: list[str]) -> str:
-    """Where event files are near the only path; else what they are called."""
+    """Directories with event files near the only path; otherwise, how to recognise event files."""
     near = hint_for(paths[0]) if len(paths) == 1 and not is_remote(paths[0]) else None
     return (
         near

@@ -23,8 +23,6 @@ from tbq import termination
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
-
 _NAME = re.compile(r".+\.tbq-([0-9a-f]{12})-[0-9a-f]{8}\.tmp", re.DOTALL)
 _LOCK = "lock"
 _SWEEP_SECONDS = 60.0  # search a folder for leftovers at most this often
@@ -95,9 +93,7 @@ class Scratch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove()
 
 

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # instead of typing's, whose import takes as long as Pyth
 if TYPE_CHECKING:
     from typing import NoReturn
 
-PURPOSE = "jq for TensorBoard logs: event files to tables, fast and complete."
+PURPOSE = "jq for training logs, of TensorBoard and other trackers: tables, fast and complete."
 
 MORE = "tbq help COMMAND explains a command. To begin: tbq demo runs, then tbq ls runs."
 

@@ -139,7 +139,12 @@ def write_many(
     force: bool = False,
     options: ExportOptions | None = None,
 ) -> list[str]:
-    """Write tables by name into one file: the sheets of an xlsx, the tables of a sqlite or duckdb file."""
+    """Write tables by name into one file: the sheets of an xlsx, the tables of a sqlite or duckdb file.
+
+    >>> from tbq.export import write_many
+    >>> write_many({"validation": log.scalars("val/*"), "hparams": log.hparams()}, "log.sqlite")
+    ['log.sqlite']
+    """
     from tbq.columns.times import with_time
 
     name, compression = format_of(path, format)

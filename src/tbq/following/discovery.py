@@ -37,7 +37,7 @@ class Discovery:
     ) -> None:
         self._items = list(items)
         self._sub_runs = sub_runs  # None if they are runs of their own
-        self._small = WatchedPaths()  # the files of which it depends
+        self._small = WatchedPaths()  # the files that sub-runs depend on
         self._remote = remote
         self._logs = logs if logs is not None else Logs(remote)
         self._versions: dict[str, Object] = {}

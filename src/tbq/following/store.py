@@ -49,7 +49,7 @@ class LiveStore:
         """The caller has this update: `poll` may read on."""
         with self.lock:
             if self._core is not None:
-                self._core.taken(update)
+                self._core.received(update)
 
     def everything(self, kind: str) -> tuple[Result, list[Run]]:
         """All rows of one of the core's kinds, and the runs that the result numbers."""

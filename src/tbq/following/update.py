@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class RunChanges(NamedTuple):
-    """The names of runs that changed; each name is in one list."""
+    """The names of runs that changed; each name is in one list.
+
+    >>> tbq.follow("runs").poll().runs.new[:2]
+    ['diverged', 'lr=0.01/seed=0']
+    """
 
     #: runs that did not exist before
     new: list[str]
@@ -97,6 +101,9 @@ class Update:
         """Rows of earlier updates that no longer count: `run, tag, kind, step, wall_time, value`.
 
         A restart replaced them, or their file was truncated, replaced or deleted. Only scalars have a `value`.
+
+        >>> len(tbq.follow("runs").poll().retracted_rows)
+        0
         """
         from tbq.table.table import Table
 
@@ -104,7 +111,11 @@ class Update:
 
     @cached_property
     def retracted(self) -> Table:
-        """The retracted rows as one row per run, tag and kind: `run, tag, kind, first_step, count`."""
+        """The retracted rows as one row per run, tag and kind.
+
+        >>> tbq.follow("runs").poll().retracted.columns
+        ['run', 'tag', 'kind', 'first_step', 'count']
+        """
         from tbq.columns.codes import values_of
         from tbq.table.table import Table
 

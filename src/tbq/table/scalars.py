@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 class Series(NamedTuple):
-    """One scalar tag of one run, as arrays of the same length."""
+    """One scalar tag of one run, as arrays of the same length.
+
+    >>> steps, wall_times, values = log.series("val/loss", run="lr=0.1/seed=0")
+    >>> int(steps[-1]), round(float(values[-1]), 3)
+    (199, 0.194)
+    """
 
     steps: NDArray[np.int64]
     wall_times: NDArray[np.float64]

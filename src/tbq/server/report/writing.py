@@ -98,7 +98,7 @@ class Known:
         return self.found.paths
 
     def exists(self) -> bool:
-        """They did when they were found."""
+        """True: the caller has found them."""
         return True
 
     def search(self) -> None:

@@ -26,12 +26,12 @@ let abort = null;
 
 const MOST = 10_000; // rows of a result
 
-/** @param {string} given a query; without it, that of the editor */
-async function execute(given = "") {
+/** @param {string} chosen a query; without it, that of the editor */
+async function execute(chosen = "") {
   abort?.abort();
   abort = new AbortController();
   const controller = abort;
-  if (given) query.value = given;
+  if (chosen) query.value = chosen;
   const text = query.value.trim();
   if (!text) return;
   busy.value = true;

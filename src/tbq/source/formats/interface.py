@@ -53,19 +53,6 @@ class Translator(Protocol):
         """Add what is new. Raises ReplacedError, or a SourceError if the log cannot be read now."""
 
 
-class Format(Protocol):
-    """A format; `recognise.py` lists all of them."""
-
-    def logs(self, path: str) -> Iterable[Log]:
-        """The runs in a file; none if it is not of this format."""
-
-    def stamp(self, log: Log) -> Stamp | None:
-        """The log's stamp; None if it does not exist."""
-
-    def translator(self, log: Log) -> Translator:
-        """A reader of the log, from its start."""
-
-
 def stamp_of_files(*paths: str) -> Stamp | None:
     """The stamp of a log in these files, of which the first must exist."""
     size, modified, marks = 0, 0.0, []
@@ -81,6 +68,22 @@ def stamp_of_files(*paths: str) -> Stamp | None:
         modified = max(modified, status.st_mtime)
         marks += [status.st_ino, status.st_mtime_ns, status.st_size]
     return size, modified, tuple(marks)
+
+
+class Format:
+    """A format; `recognise.py` lists all of them."""
+
+    def logs(self, path: str) -> Iterable[Log]:
+        """The runs in a file; none if it is not of this format."""
+        raise NotImplementedError
+
+    def stamp(self, log: Log) -> Stamp | None:
+        """The log's stamp; None if it does not exist."""
+        return stamp_of_files(log.path)
+
+    def translator(self, log: Log) -> Translator:
+        """A reader of the log, from its start."""
+        raise NotImplementedError
 
 
 class Reached:

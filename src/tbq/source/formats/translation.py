@@ -218,7 +218,9 @@ class Translations:
 
     def _problems(self, known: _Translation) -> Iterator[Problem]:
         failure = known.failure
-        if failure is not None and known.path is not None and known.path.exists():  # else the core says so
+        if (
+            failure is not None and known.path is not None and known.path.exists()
+        ):  # otherwise the core reports it
             yield Problem("unreadable", "error", failure.message, path=known.log.name, hint=failure.hint)
         if known.translator is not None:
             yield from known.translator.problems
@@ -275,7 +277,7 @@ def _restored(
 
 
 def unfinished(path: str, position: int, size: int, growing: Growing | None = None) -> list[Problem]:
-    """The problem of a file that ends in an unfinished record, which is none while it is being written."""
+    """The problem of a file that ends in an unfinished record: only a note while the file is being written."""
     if size <= position:
         return []
     left = f"{size - position:,} bytes"
