@@ -22,22 +22,21 @@ from tbq.query.dataset import LogDataset
 from tbq.summary.table import SummaryTable
 
 ROOT = Path(tbq.__file__).parent
-#: Files of these have examples; `test_examples.py` runs those of the others.
-OTHERS = ("results", "rewriting", "write")
+#: Files of these have examples; `test_examples.py` runs those of the others; integrations need their frameworks.
+OTHERS = ("integrations", "results", "rewriting", "write")
 PARTS = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "plot", "dashboard", "cli",
     "diagnosis",
     "compat", "tensorboard", "server", "assistant", "lake", "following",
-    "integrations", "notebook",
+    "notebook",
 )  # fmt: skip
-#: Their examples run until they are interrupted, or need a framework; other tests start them.
+#: Their examples run until they are interrupted, or need a notebook; other tests start them.
 TESTED_ELSEWHERE = (
     "tbq.assistant",
     "tbq.tensorboard",
     "tbq.server",
     "tbq.dashboard",
     "tbq.notebook",
-    "tbq.integrations.optuna",
 )
 MODULES = [
     "tbq." + path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
