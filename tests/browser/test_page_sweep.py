@@ -96,6 +96,26 @@ def test_names_can_be_told_apart(page: str, tabs: Any, width: int) -> None:
     )
 
 
+def test_names_that_fit_are_shown_in_full(page: str, tab: Tab) -> None:
+    tab.open(page)
+    names = tab.page.locator(".row .run-name")
+    tab.until(lambda: names.count() == 18)
+    tab.until(lambda: "lr0.001_bs128_s2" in names.all_inner_texts())
+    tab.open(page, "group=hparam.lr,hparam.batch_size")
+    groups = tab.page.locator(".row.group .run-name")
+    tab.until(lambda: "lr=0.001, batch_size=128" in groups.all_inner_texts())
+    assert not any("…" in text for text in groups.all_inner_texts())
+
+
+def test_a_narrow_legend_names_its_groups(page: str, tabs: Any) -> None:
+    tab = tabs(viewport={"width": 390, "height": 844})
+    tab.open(page, "group=hparam.lr&tags=val/loss")
+    legend = tab.page.locator('.card[data-tag="val/loss"] .legend-name')
+    tab.until(lambda: legend.count() == 3)
+    tab.page.get_by_role("button", name="1 group leaves the range").wait_for()
+    assert legend.evaluate_all("(all) => all.every((e) => e.scrollWidth <= e.clientWidth)")
+
+
 def test_the_hparams_tab_says_what_decides_and_which_configuration_is_best(page: str, tab: Tab) -> None:
     tab.open(page, "tab=hparams")
     first = tab.page.locator(".importance tbody tr").first

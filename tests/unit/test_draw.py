@@ -16,7 +16,7 @@ def test_long_names_give_way_to_values() -> None:
     assert "0.125" in drawn
     assert "not shown" not in drawn
     assert "seed=0" in drawn and "seed=1" in drawn
-    assert max(map(len, drawn.splitlines())) <= 72
+    assert max(map(len, drawn.splitlines()[:-1])) <= 72  # the last line says what a short name stands for
 
 
 def test_what_cannot_fit_is_said() -> None:
@@ -35,3 +35,22 @@ def test_a_tag_keeps_its_first_letter() -> None:
     tags = ["_hparams_/session_start_info_of_this_run", "train/loss"]
     drawn = text(pa.table({"tag": tags, "count": [1, 300]}), "tags", width=30)
     assert "_h" in drawn and "train/loss" in drawn
+
+
+def test_a_name_without_what_all_share_is_explained_and_leaves_room() -> None:
+    runs = [f"resnet18_cifar10_lr0.0003_bs64_s{i}" for i in range(3)]
+    columns = {f"metric_{i}": [0.123456] * 3 for i in range(5)}
+    drawn = text(pa.table({"run": runs, **columns}), "summary", width=60).splitlines()
+    assert drawn[2].startswith("s0 ")  # only the seeds differ
+    assert drawn[-1].endswith("; s0 is resnet18_cifar10_lr0.0003_bs64_s0")
+    assert drawn[0].count("metric") == 5  # short names leave room for all
+    wide = text(pa.table({"run": runs, **columns}), "summary", width=120)
+    assert " is " not in wide and runs[2] in wide
+
+
+def test_signs_of_states_stay_before_short_names() -> None:
+    runs = [
+        f"{sign} resnet18_cifar10_imagenet_lr{lr}_s0" for sign, lr in (("○", 0.1), ("✕", 0.01), ("≁", 1.0))
+    ]
+    drawn = text(pa.table({"run": runs, "health": ["ok" * 15] * 3}), "runs", width=40).splitlines()
+    assert [line.split("  ")[0] for line in drawn[2:5]] == ["○ lr0.1", "✕ lr0.01", "≁ lr1.0"]

@@ -45,9 +45,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "AudioTable", "Diagnosis", "Finding", "Findings", "Follower", "Histogram", "HistogramTable", "HparamTable",
-        "LogDir", "Mesh", "Problem", "RunChanges", "Series", "SummaryTable", "SummaryWriter", "Table", "TagTable",
-        "TbqError", "TbqWarning", "TensorTable", "Update", "__version__",
-        "board", "compat", "demo", "doctor", "errors", "explain", "follow", "lake", "mcp", "open", "patch",
+        "LogDir", "Mesh", "Problem", "RunChanges", "RunWriter", "Series", "SummaryTable", "SummaryWriter",
+        "Table", "TagTable", "TbqError", "TbqWarning", "TensorTable", "Update", "__version__",
+        "board", "compat", "demo", "doctor", "errors", "explain", "follow", "init", "lake", "mcp", "open", "patch",
         "ray", "read", "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
     for name in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sqlite3
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import trackers
+from served import Asked
 from trackers import ALL, HPARAMS, LOSS, STEPS, T0, history, run_record, wandb_file
 
 import tbq
@@ -67,6 +69,23 @@ def test_rewritten_for_tensorboard(writer: str, tmp_path: Path) -> None:
     for run, tag in runs.items():
         assert log.series(tag, run=run).values.tolist()[:3] == pytest.approx(LOSS[:3])
         assert {row.dtype for row in log.sql(f"select dtype from tags where tag = '{tag}'")} == {"float32"}
+    # TensorBoard's server stops at an event whose time is NaN: those without a time get that of the log's file.
+    old = tbq.open(tmp_path / "log")
+    times = {row.wall_time for row in log.scalars()}
+    timed = {row.wall_time for row in old.scalars() if math.isfinite(row.wall_time)}
+    files = {path.stat().st_mtime for path in (tmp_path / "log").rglob("*")}
+    assert timed <= times and times - timed <= files
+    assert (writer in UNTIMED) == bool(times - timed)
+
+
+def test_states_are_the_same_in_every_view(tmp_path: Path) -> None:
+    for make, _ in ALL.values():
+        make(tmp_path)
+    asked = Asked(tmp_path)
+    while asked.log.poll().left:
+        pass
+    shown = {run["name"]: run["state"] for run in asked.json("runs")["runs"]}
+    assert shown == {row.run: row.state for row in tbq.open(tmp_path).sql("select run, state from runs")}
 
 
 def test_all_at_once(tmp_path: Path) -> None:
@@ -228,6 +247,7 @@ def test_event_files_come_first(tmp_path: Path) -> None:
     assert log.runs == ["lightning_logs/version_0"] and len(log.scalars()) == 1
     assert len(tbq.open(tmp_path, source="lightning").scalars(tag="loss")) == len(STEPS)
     assert "TBQ307" in [each.code for each in tbq.doctor(tmp_path)]
+    assert "TBQ307" not in [each.code for each in tbq.doctor(tmp_path, source="events")]
 
 
 @pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
@@ -294,3 +314,22 @@ def test_a_log_that_is_written_anew(tmp_path: Path) -> None:
         shutil.rmtree(path.parent)
         follower.poll()
         assert follower.runs == []
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_cells_that_are_no_numbers_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text('step,loss,phase\n0,1.0,\n1,abc,\n2,,\n3,nan,\n4,"1,5",\n5,1_000,train\n')
+    log = tbq.open(tmp_path)
+    assert repr([(row.step, row.value) for row in log.scalars()]) == "[(0, 1.0), (3, nan)]"
+    messages = [each.message for each in log.problems]
+    assert messages == ["3 cells of column 'loss' left out: not a number ('abc')"]
+    with path.open("a") as file:
+        file.write("6,x,\n7,2.0,\n")
+    with tbq.follow(tmp_path) as follower:
+        follower.poll()
+        with path.open("a") as file:
+            file.write("8,y,\n")
+        follower.poll()
+        assert [row.step for row in follower.table("scalars")] == [0, 3, 7]
+    assert ["5 cells of column 'loss'" in each.message for each in tbq.open(tmp_path).problems] == [True]

@@ -72,6 +72,18 @@ def test_a_run_that_grows_is_running_whatever_its_clock_says() -> None:
     assert state_of(run, NOW + 1000) == "stalled"
 
 
+def test_a_log_without_times_runs_only_while_it_grows() -> None:
+    run = ShownRun("a")
+    untimed = latest(series(wall=math.nan), ended=math.nan)
+    run.update(untimed, NOW, is_backlog=True)
+    assert state_of(run, NOW) == "finished"  # as for tbq ls, however new its file is
+    run.update(untimed, NOW)
+    assert state_of(run, NOW) == "running"
+    fresh = ShownRun("b")
+    fresh.update(untimed, NOW)  # it began after the first poll
+    assert state_of(fresh, NOW) == "running"
+
+
 def test_a_clock_far_ahead_does_not_run_for_ever() -> None:
     run = ShownRun("a")
     run.update(latest(series(wall=NOW + 1e6), ended=NOW + 1e6), NOW)

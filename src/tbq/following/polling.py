@@ -97,7 +97,7 @@ class Poller:
             update.runs,
             tuple(update.problems),
             *known[1:],
-            is_backlog=bool(update.left or (self._known and self._known[2])),
+            is_backlog=bool(update.left or self._known is None or self._known[2]),
             changed=bool(update) or known != self._known,
         )
         self.receive(poll)

@@ -40,7 +40,8 @@ class RunState:
         grew = self.is_read and not is_backlog
         self.is_read = True
         self.began, self.ended, self.end = latest.began, latest.ended, latest.end
-        if grew or self.ended > now + _AHEAD or math.isnan(self.ended):
+        # A log without times is as old as `tbq ls` takes it to be, until it grows.
+        if grew or self.ended > now + _AHEAD or (math.isnan(self.ended) and not is_backlog):
             self.seen = now
         scalars = [each for each in latest.series if each.kind == "scalars"]
         self.step = max((each.step for each in latest.series), default=None)

@@ -13,6 +13,7 @@ from tbq.export.cells import cell_rows, numeric_columns
 from tbq.export.html import table_html
 from tbq.export.options import ExportOptions
 from tbq.labels import labels
+from tbq.states import GLYPHS
 from tbq.text import GAP, counted, printable, shortened
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _MAX_TEXT = 60
 _MIN_TEXT = 20
 _MIN_GROUP = 40  # a group is a condition: a shared part that is missing would mislead
 _NAMES = ("run", "group", "tag")  # columns whose cells must differ if their names do
+_SIGNS = {f"{shape} " for shape in GLYPHS.values()}  # before the names of runs in listings
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,11 @@ class Excerpt:
         return cls(joined(parts), rows - tail)
 
 
-def console_table(table: Arrow, rows: int, width: int, digits: int | None = None) -> tuple[RichTable, int]:
-    """The table for a rich console with as many columns as fit, and the number of omitted columns."""
+def console_table(
+    table: Arrow, rows: int, width: int, digits: int | None = None
+) -> tuple[RichTable, int, str]:
+    """The table for a rich console with as many columns as fit, the number of omitted columns, and an example of a
+    name that lost what all names share."""
     from rich import box
     from rich.cells import cell_len
     from rich.table import Table as RichTable
@@ -62,11 +67,18 @@ def console_table(table: Arrow, rows: int, width: int, digits: int | None = None
     least = [_MIN_GROUP if name == "group" else _MIN_TEXT for name in shown.table.column_names]
     widths = _narrowed(wanted, numeric, least, width)
     cells = [[shortened(cell, room) for cell, room in zip(row, widths, strict=True)] for row in cells]
+    example = ""
     for i, name in enumerate(shown.table.column_names):
         names = [printable(row[i] or "") for row in rows_of_text] if name in _NAMES else []
         if any(cell_len(each) > widths[i] for each in names):
-            for row, label in zip(cells, labels(names, widths[i], cell_len), strict=True):
-                row[i] = label
+            signs = [each[:2] if each[:2] in _SIGNS else "" for each in names]
+            names = [each.removeprefix(sign) for sign, each in zip(signs, names, strict=True)]
+            short = labels(names, widths[i] - max(map(len, signs)), cell_len)
+            for row, sign, label in zip(cells, signs, short, strict=True):
+                row[i] = sign + label
+            widths[i] = max(cell_len(heads[i]), *(cell_len(row[i]) for row in cells))
+            if name == "run" and short[0] != names[0] and GAP not in short[0]:
+                example = f"{short[0]} is {names[0]}"
     fitting = _fitting(widths, width)
     drawn = RichTable(box=box.SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0), show_edge=False)
     for head, number in list(zip(heads, numeric, strict=True))[:fitting]:
@@ -78,7 +90,7 @@ def console_table(table: Arrow, rows: int, width: int, digits: int | None = None
         if i == shown.gap:
             drawn.add_row(*[GAP] * min(len(row), fitting + 1))
         drawn.add_row(*(Text(cell) for cell in row[:fitting]), *[GAP] * (omitted > 0))
-    return drawn, omitted
+    return drawn, omitted, example
 
 
 def text(table: Arrow, kind: str, width: int = 100) -> str:
@@ -88,17 +100,17 @@ def text(table: Arrow, kind: str, width: int = 100) -> str:
     out = io.StringIO()
     # In a notebook rich would otherwise write to the page itself, even with a file.
     console = Console(file=out, width=width, color_system=None, legacy_windows=False, force_jupyter=False)
-    drawn, omitted = console_table(table, ROWS, width)
+    drawn, omitted, example = console_table(table, ROWS, width)
     console.print(drawn)
     lines = [line.rstrip() for line in out.getvalue().strip("\n").splitlines()]
-    return "\n".join([*(line for line in lines if line), caption(table, kind, omitted)])
+    return "\n".join([*(line for line in lines if line), caption(table, kind, omitted, example)])
 
 
 def print_table(table: Arrow, kind: str, console: Console, words: Console, digits: int | None = None) -> None:
     """Draw a table on a terminal; `words`, the console of stderr, gets the caption with what does not fit."""
-    drawn, omitted = console_table(table, TERMINAL_ROWS, console.width, digits)
+    drawn, omitted, example = console_table(table, TERMINAL_ROWS, console.width, digits)
     console.print(drawn)
-    words.print(caption(table, kind, omitted), style="dim", highlight=False, markup=False)
+    words.print(caption(table, kind, omitted, example), style="dim", highlight=False, markup=False)
 
 
 def page(table: Arrow, kind: str, beside: Callable[[Arrow, int, int], str] | None = None) -> str:
@@ -112,10 +124,11 @@ def page(table: Arrow, kind: str, beside: Callable[[Arrow, int, int], str] | Non
     return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, omitted))}</p></div>"
 
 
-def caption(table: Arrow, kind: str, omitted: int = 0) -> str:
-    """One line: the kind, the size, and the number of omitted columns."""
+def caption(table: Arrow, kind: str, omitted: int = 0, example: str = "") -> str:
+    """One line: the kind, the size, the number of omitted columns, and what a short name stands for."""
     more = f", {omitted:,} not shown" if omitted else ""
-    return f"{kind}: {counted(table.num_rows, 'row')} × {counted(table.num_columns, 'column')}{more}"
+    short = f"; {example}" if example else ""
+    return f"{kind}: {counted(table.num_rows, 'row')} × {counted(table.num_columns, 'column')}{more}{short}"
 
 
 def _narrowed(widths: list[int], numeric: list[bool], least: list[int], room: int) -> list[int]:

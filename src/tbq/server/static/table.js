@@ -31,6 +31,7 @@ import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
 import { STATES, UNREAD } from "./words.js";
 import { usual } from "./axes.js";
+import { lettersOf, widthOfNames } from "./widths.js";
 
 /** @typedef {import("./types.js").Run} Run */
 /**
@@ -178,30 +179,32 @@ export const soloRun = (run) => (solo.value = solo.value === run.name ? "" : run
 const longestStep = computed(() =>
   listed.value.reduce((most, run) => Math.max(most, shownAs("step", cellOf(run, "step")).length), 0),
 );
-const LETTER = 7.6; // pixels of a letter
+const LETTER = 7.6; // pixels of a letter, if names do not fit and are shortened
 const ASIDE = 62; // pixels of a row beside its name: box, state and gaps
 const BOLD = 8.3;
 const GROUP_ASIDE = 96; // also the fold and the number of runs
-const DEEP = 2.2; // letters by which a run is indented below its group
+const DEEP = 17; // pixels by which a run is indented below its group
 const NARROWEST = 96;
 const FLAGS = 20; // pixels for the mark of a baseline or a pinned run
 const aside = computed(() => ASIDE + (baseRun.value || pinnedRuns.value.size ? FLAGS : 0));
-const longest = computed(() => {
-  const letters = listed.value.reduce(
-    (most, run) => Math.max(most, (runLabels.value.get(run.name) ?? run.name).length),
-    8,
-  );
-  return letters + (group.value ? DEEP : 0);
-});
-const longestGroup = computed(() => {
-  const letters = groups.value.reduce((most, each) => Math.max(most, each.name.length), 0);
-  return group.value && letters ? letters * BOLD + GROUP_ASIDE : 0;
-});
+const names = computed(() => listed.value.map((run) => runLabels.value.get(run.name) ?? run.name));
+const namesWidth = computed(() => Math.max(61, widthOfNames(names.value, LETTER, 400)));
+const groupNames = computed(() => (group.value ? groups.value.map((each) => each.name) : []));
+const groupNamesWidth = computed(() => widthOfNames(groupNames.value, BOLD, 600));
+const beside = computed(() => aside.value + (group.value ? DEEP : 0));
+const content = computed(() =>
+  Math.max(namesWidth.value + beside.value, groupNames.value.length ? groupNamesWidth.value + GROUP_ASIDE : 0),
+);
 const nameRoom = signal(20); // letters
 const shortNames = labelsWithin(nameRoom);
 const groupRoom = signal(20);
 const shortGroups = groupLabelsWithin(groupRoom);
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
+
+/** How many letters a name may have: all, if the names fit into these pixels. @param {number} pixels
+ * @param {string[]} all @param {number} width @param {number} letter */
+const lettersIn = (pixels, all, width, letter) =>
+  Math.max(4, width <= pixels ? lettersOf(all) : 0, Math.floor(pixels / letter));
 
 export function RunsTable() {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
@@ -231,14 +234,13 @@ export function RunsTable() {
   const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
   const fitting = first && width - first >= 180 ? width - first : width * 0.6;
   // Names of groups that cannot be told apart are worse than a column behind the divider.
-  const room = wide.value ? 420 : longestGroup.value > fitting ? width * 0.7 : fitting;
-  const content = Math.max(longest.value * LETTER + aside.value, longestGroup.value);
-  const usual = Math.round(Math.max(148, Math.min(content, room)));
+  const room = wide.value ? 420 : groupNamesWidth.value + GROUP_ASIDE > fitting ? width * 0.7 : fitting;
+  const usual = Math.ceil(Math.max(148, Math.min(content.value, room)));
   const nameWidth = dragged.value ? Math.min(dragged.value, Math.max(width - 40, NARROWEST)) : usual;
   useEffect(() => {
-    nameRoom.value = Math.max(4, Math.floor((nameWidth - aside.value) / LETTER - (group.value ? DEEP : 0)));
-    groupRoom.value = Math.max(4, Math.floor((nameWidth - GROUP_ASIDE) / BOLD));
-  }, [nameWidth, group.value, aside.value]);
+    nameRoom.value = lettersIn(nameWidth - beside.value, names.value, namesWidth.value, LETTER);
+    groupRoom.value = lettersIn(nameWidth - GROUP_ASIDE, groupNames.value, groupNamesWidth.value, BOLD);
+  }, [nameWidth, names.value, groupNames.value, beside.value]);
   let x = nameWidth;
   const places = keys.map((key) => {
     const at = { key, left: x, width: widthOf(key) };
@@ -307,7 +309,7 @@ function NameHandle({ width }) {
     event.stopPropagation();
     set(width + by);
   };
-  const fit = () => (dragged.value = Math.round(Math.max(longest.value * LETTER + aside.value, longestGroup.value)));
+  const fit = () => (dragged.value = content.value);
   return html`<span
     class="name-handle" role="separator" tabindex="0" aria-orientation="vertical" aria-valuenow=${width}
     aria-label="Width of the names" title="Drag to widen; double click: as wide as the names"

@@ -1,21 +1,23 @@
 // The values under the crosshair, of at most eight runs; exact once the server has answered.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
-import { beside, hover, fixed, readings, exact, mostIn, roomAt } from "./hover.js";
+import { hover, fixed, exact } from "./hover.js";
 import { axis, full, smooth } from "./state.js";
 import { baseRun, isBase } from "./runs.js";
 import { report } from "./api.js";
+import { beside, mostIn, readings, roomAt } from "./chart/readings.js";
 import { nearest } from "./chart/series.js";
 import { toValue } from "./chart/scale.js";
 import { colour } from "./plot.js";
 import { Sample } from "./legend.js";
 import { labels } from "./labels.js";
+import { widestOf } from "./widths.js";
 import { count, delta, duration, far, numberTo, time } from "./format.js";
 
 const TIGHT = 360; // pixels beside the crosshair; with fewer, a tooltip has only the values
 
 /** @typedef {import("./hover.js").Point} Point */
-/** @typedef {import("./hover.js").Reading} Reading */
+/** @typedef {import("./chart/readings.js").Reading} Reading */
 
 /**
  * The difference in value between two neighbouring pixels. @param {import("./chart/scale.js").Scale} scale
@@ -41,15 +43,10 @@ function drawn(each, point) {
   return (point.smoothed === undefined ? point.value : point.smoothed) ?? NaN;
 }
 
-const pen = document.createElement("canvas").getContext("2d");
 const FEWEST = 6; // letters that a name keeps at least
 
-/** The width of the widest text in a tooltip. @param {string[]} texts @param {number} weight */
-function widest(texts, weight = 600) {
-  if (!pen) return 0;
-  pen.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
-  return Math.max(0, ...texts.map((text) => pen.measureText(text).width));
-}
+/** The width of the widest text in a tooltip. @param {string[]} texts */
+const widest = (texts, weight = 600) => widestOf(texts, 12, weight);
 
 /** Names that fit into `room` pixels: in full, or shortened so that they still differ. @param {string[]} names
  * @param {number} room */

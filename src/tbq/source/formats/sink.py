@@ -30,12 +30,14 @@ Hparam = str | bool | float
 
 
 class Sink:
-    """The event file of one run. If not `exact`, numbers are float32, which every TensorBoard shows."""
+    """The event file of one run. If not `exact`, every TensorBoard shows all of it: numbers are float32, and what has
+    no wall time gets the `untimed` one, because TensorBoard stops at an event whose time is NaN."""
 
-    def __init__(self, path: Path, writer: str, most: int, exact: bool = True) -> None:
+    def __init__(self, path: Path, writer: str, most: int, exact: bool = True, untimed: float = 0.0) -> None:
         self.path = path
         self.most = most
         self.exact = exact
+        self._untimed = math.nan if exact else untimed
         self._style = _EXACT if exact else _SIMPLE
         self._size = 0
         self.buffer = _core.EventBuffer(_FULL, 1 << 62, 1 << 62, watch_steps=False)
@@ -45,9 +47,10 @@ class Sink:
     def scalars(self, values: Mapping[str, float], step: int, wall_time: float) -> None:
         """One event. Integers stay exact; those beyond 64 bits become float64."""
         known = {tag: _fitting(value) for tag, value in values.items() if tag}
-        if known and self.buffer.scalars(known, step, wall_time, self._style) & 16:
+        time = self._time(wall_time)
+        if known and self.buffer.scalars(known, step, time, self._style) & 16:
             plain = {_text(tag): float(value) for tag, value in known.items()}
-            self.buffer.scalars(plain, step, wall_time, self._style)
+            self.buffer.scalars(plain, step, time, self._style)
         self._relieve()
 
     def columns(
@@ -62,7 +65,7 @@ class Sink:
             self.buffer,
             [_text(tag) for tag in tags],
             steps,
-            wall_times,
+            self._times(wall_times),
             [columns[tag][0] for tag in tags],
             [columns[tag][1] for tag in tags],
             self.exact,
@@ -79,13 +82,15 @@ class Sink:
     ) -> None:
         """One event per value; `codes` are indices of `tags`."""
         named = [_text(tag) for tag in tags]
-        _core.add_rows(self.buffer, named, codes, steps, wall_times, values, self.exact)
+        _core.add_rows(self.buffer, named, codes, steps, self._times(wall_times), values, self.exact)
         self._relieve()
 
     def text(self, tag: str, text: str, step: int, wall_time: float) -> None:
         """A text."""
         payload = wire.string_tensor([_text(text).encode()], [1])
-        self.buffer.value(_text(tag), wire.TENSOR, payload, wire.metadata("text"), step, wall_time)
+        self.buffer.value(
+            _text(tag), wire.TENSOR, payload, wire.metadata("text"), step, self._time(wall_time)
+        )
         self._relieve()
 
     def image(self, tag: str, data: bytes, size: tuple[int, int], step: int, wall_time: float) -> None:
@@ -93,7 +98,7 @@ class Sink:
         payload = (
             wire.integer(1, size[1]) + wire.integer(2, size[0]) + wire.integer(3, 3) + wire.text(4, data)
         )
-        self.buffer.value(_text(tag), wire.IMAGE, payload, b"", step, wall_time)
+        self.buffer.value(_text(tag), wire.IMAGE, payload, b"", step, self._time(wall_time))
         self._relieve()
 
     def histogram(
@@ -103,7 +108,9 @@ class Sink:
         rows = [number for row in zip(edges[:-1], edges[1:], counts, strict=True) for number in row]
         content = struct.pack(f"<{len(rows)}d", *rows)
         payload = wire.integer(1, _DOUBLE) + wire.shape([len(counts), 3]) + wire.text(4, content)
-        self.buffer.value(_text(tag), wire.TENSOR, payload, wire.metadata("histograms"), step, wall_time)
+        self.buffer.value(
+            _text(tag), wire.TENSOR, payload, wire.metadata("histograms"), step, self._time(wall_time)
+        )
         self._relieve()
 
     def hparams(self, values: Mapping[str, Hparam], wall_time: float, group: str = "") -> None:
@@ -112,11 +119,12 @@ class Sink:
             _text(name): _text(value) if isinstance(value, str) else value for name, value in values.items()
         }
         for tag, metadata in wire.hparams(named, group=group):
-            self.buffer.value(tag, 0, b"", metadata, None, wall_time)
+            self.buffer.value(tag, 0, b"", metadata, None, self._time(wall_time))
 
     def end(self, failed: bool, step: int, wall_time: float) -> None:
         """How the run ended."""
         status = _FAILURE if failed else _SUCCESS
+        wall_time = self._time(wall_time)
         self.buffer.value("_hparams_/session_end_info", 0, b"", wire.hparams_end(status), step, wall_time)
         self.buffer.fields(wire.message(_END, wire.integer(1, status)), None, wall_time)
 
@@ -132,6 +140,16 @@ class Sink:
             view = memoryview(data)
             while view:
                 view = view[file.write(view) :]
+
+    def _time(self, wall_time: float) -> float:
+        return self._untimed if math.isnan(wall_time) else wall_time
+
+    def _times(self, wall_times: NDArray[np.float64]) -> NDArray[np.float64]:
+        gaps = wall_times != wall_times
+        if not self.exact and gaps.any():
+            wall_times = wall_times.copy()
+            wall_times[gaps] = self._untimed
+        return wall_times
 
     def _relieve(self) -> None:
         if self.buffer.pending_bytes > _FULL:
