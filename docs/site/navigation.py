@@ -15,7 +15,20 @@ GUIDES: dict[str, tuple[str, ...]] = {
     "Compare and decide": ("statistics", "sweeps", "sql", "plot"),
     "Watch": ("live", "watch", "page", "serve", "notebook", "board"),
     "Repair": ("doctor", "rewrite"),
-    "Write": ("writer", "training", "training/script", "results"),
+    "Write": (
+        "writer",
+        "training",
+        "training/script",
+        "training/loop",
+        "training/lightning",
+        "training/transformers",
+        "training/keras",
+        "training/accelerate",
+        "training/optuna",
+        "training/ray-tune",
+        "training/others",
+        "results",
+    ),
     "Scale": ("lake", "scale"),
 }
 REFERENCE = (
