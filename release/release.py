@@ -28,7 +28,9 @@ LINKED = {"nanobind": "nanobind", "LLVM's libc++, libc++abi and libunwind": "zig
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("step", choices=("check", "finish"))
     parser.add_argument("--dist", type=Path, default=ROOT / "dist")
     args = parser.parse_args()
@@ -45,7 +47,9 @@ def main() -> None:
 
 def version(root: Path) -> str:
     """The version of the package: src/tbq/__init__.py is its only place."""
-    found = re.search(r'^__version__ = "(.+)"$', (root / "src/tbq/__init__.py").read_text("utf-8"), re.MULTILINE)
+    found = re.search(
+        r'^__version__ = "(.+)"$', (root / "src/tbq/__init__.py").read_text("utf-8"), re.MULTILINE
+    )
     assert found, "src/tbq/__init__.py has no __version__"
     return found[1]
 
@@ -87,7 +91,9 @@ def _pins(root: Path) -> dict[str, str]:
 
 def rows(page: Path) -> list[dict[str, str]]:
     """The rows of the first table of a Markdown page."""
-    lines = [line for line in page.read_text("utf-8").split("\n\n## ")[0].splitlines() if line.startswith("|")]
+    lines = [
+        line for line in page.read_text("utf-8").split("\n\n## ")[0].splitlines() if line.startswith("|")
+    ]
     head, _, *body = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return [dict(zip(head, cells, strict=True)) for cells in body]
 
@@ -102,7 +108,10 @@ def components(root: Path) -> list[dict[str, Any]]:
     inside["nanobind"]["purl"] = f"pkg:pypi/nanobind@{pins['nanobind']}"
     for row in rows(root / VENDOR / "LICENCES.md"):
         name = row["package"]
-        inside[name] = {"version": row["version"], "purl": f"pkg:npm/{name.replace('@', '%40')}@{row['version']}"}
+        inside[name] = {
+            "version": row["version"],
+            "purl": f"pkg:npm/{name.replace('@', '%40')}@{row['version']}",
+        }
     licences = {row["library"]: row["licence"] for row in rows(root / CORE)}
     licences |= {row["package"]: row["licence"] for row in rows(root / VENDOR / "LICENCES.md")}
     found: list[dict[str, Any]] = [
@@ -111,7 +120,9 @@ def components(root: Path) -> list[dict[str, Any]]:
             "bom-ref": name,
             "name": name,
             "scope": "required",
-            "licenses": [{"expression": licences[name].split(",")[0].replace(" with the LLVM exception", _LLVM)}],
+            "licenses": [
+                {"expression": licences[name].split(",")[0].replace(" with the LLVM exception", _LLVM)}
+            ],
             **facts,
         }
         for name, facts in inside.items()
@@ -191,13 +202,16 @@ def finish(dist: Path) -> None:
     lines = [f"{digest(path)}  {path.name}\n" for path in [*files, bill]]
     (dist / "SHA256SUMS").write_text("".join(lines), "utf-8")
     print("".join(lines), end="")
-    print(f"twine agrees; {bill.name} is valid. To publish: push the tag v{ours} (.github/workflows/wheels.yml).")
+    print(
+        f"twine agrees; {bill.name} is valid. To publish: push the tag v{ours} (.github/workflows/wheels.yml)."
+    )
 
 
 def _validate(python: Path, bill: Path) -> None:
     """Compare the list with CycloneDX's schema, by the library of its authors."""
     code = (
-        "import sys; from cyclonedx.schema import SchemaVersion; from cyclonedx.validation.json import JsonStrictValidator\n"
+        "import sys; from cyclonedx.schema import SchemaVersion\n"
+        "from cyclonedx.validation.json import JsonStrictValidator\n"
         "wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1], encoding='utf-8').read())\n"
         "sys.exit(str(wrong) if wrong else 0)"
     )

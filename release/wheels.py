@@ -57,7 +57,9 @@ def main() -> None:
         print(f"{_digest(path)}  {path.name}  {path.stat().st_size:,} bytes", flush=True)
     if args.again:
         again = _build(builders, platforms, WORK / "again", WORK / "again" / "dist")
-        others = [path.name for path, other in zip(built, again, strict=True) if _digest(path) != _digest(other)]
+        others = [
+            path.name for path, other in zip(built, again, strict=True) if _digest(path) != _digest(other)
+        ]
         if others:
             sys.exit(f"wheels: a second build has other bytes: {', '.join(others)}")
         print(f"a second build in another folder has the same bytes, all {len(built)} files")

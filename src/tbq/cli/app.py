@@ -104,7 +104,7 @@ def run(args: list[str]) -> NoReturn:
     # Imports create lasting objects only. Collecting them would cost a tenth of a short command's time, and as much
     # again when Python ends.
     gc.set_threshold(100_000, 20, 20)
-    atexit.register(gc.freeze)
+    atexit.register(_skip_the_last_collection)
     _open_closed_streams()
     with warnings.catch_warnings(), _without_pandas():
         warnings.simplefilter("always", TbqWarning)
@@ -135,6 +135,13 @@ def run(args: list[str]) -> NoReturn:
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
             tell(f"{where}{(failure.strerror or str(failure)).lower()}")
             sys.exit(1)
+
+
+def _skip_the_last_collection() -> None:
+    import gc
+
+    if "duckdb" not in sys.modules:  # it reports what is not collected as leaks
+        gc.freeze()
 
 
 def _not_installed(absent: ModuleNotFoundError) -> DependencyError:
