@@ -24,7 +24,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MIRROR = "https://deb.debian.org/debian"
 #: What every command needs: links such as /bin, a shell, the tools of scripts, certificates.
-BASE = ("base-files", "libc-bin", "dash", "bash", "coreutils", "grep", "sed", "git", "ca-certificates")
+BASE = (
+    "base-files",
+    "libc-bin",
+    "dash",
+    "bash",
+    "coreutils",
+    "grep",
+    "sed",
+    "git",
+    "ca-certificates",
+    "libstdc++6",
+)
 #: Folders of this machine that the command sees.
 SHARED = ("/dev", "/proc")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from pathlib import Path
 
 _WINDOWS = os.name == "nt"
 #: Seconds to wait for other programs, e.g. scanners for viruses, which hold a new file for a moment.
@@ -19,23 +20,23 @@ def rename_over(fresh: str | os.PathLike[str], target: str | os.PathLike[str]) -
     """
     for pause in _PAUSES if _WINDOWS else ():
         with contextlib.suppress(PermissionError):
-            os.replace(fresh, target)
+            Path(fresh).replace(target)
             return
         with contextlib.suppress(PermissionError):
             _move_aside(fresh, target)
             return
         time.sleep(pause)
-    os.replace(fresh, target)
+    Path(fresh).replace(target)
 
 
 def _move_aside(fresh: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     """Rename the old file, then the new one; if that fails, the old file gets its name back."""
-    aside = f"{os.fspath(target)}.{os.urandom(4).hex()}.old"
-    os.rename(target, aside)
+    aside = Path(f"{os.fspath(target)}.{os.urandom(4).hex()}.old")
+    Path(target).rename(aside)
     try:
-        os.rename(fresh, target)
+        Path(fresh).rename(target)
     except BaseException:
-        os.rename(aside, target)
+        aside.rename(target)
         raise
     with contextlib.suppress(OSError):
-        os.unlink(aside)
+        aside.unlink()

@@ -76,6 +76,13 @@ def test_a_command_imports_what_it_needs(
         assert "tbq.query.sql" not in modules
 
 
+def test_duckdb_reports_no_leaks_when_python_ends(runs: Path) -> None:
+    """It fails in a wheel only: a core by GCC shares nanobind's state with DuckDB's, which then reports nothing."""
+    args = [sys.executable, "-c", "from tbq.cli import main; main()", "sql", str(runs), "select 1 as a"]
+    done = subprocess.run(args, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a\n1\n", "")
+
+
 #: Commands that only text leaves.
 TEXT = [
     ("ls", "RUNS"),

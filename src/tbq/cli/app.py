@@ -101,7 +101,7 @@ def run(args: list[str]) -> NoReturn:
     from tbq.cli.emit import tell
     from tbq.errors import TbqError, TbqWarning
 
-    atexit.register(gc.freeze)  # nor are they collected when Python ends
+    atexit.register(_skip_the_last_collection)
     _open_closed_streams()
     with warnings.catch_warnings(), _without_pandas():
         warnings.simplefilter("always", TbqWarning)
@@ -132,6 +132,13 @@ def run(args: list[str]) -> NoReturn:
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
             tell(f"{where}{(failure.strerror or str(failure)).lower()}")
             sys.exit(1)
+
+
+def _skip_the_last_collection() -> None:
+    import gc
+
+    if "duckdb" not in sys.modules:  # it reports what is not collected as leaks
+        gc.freeze()
 
 
 def _not_installed(absent: ModuleNotFoundError) -> DependencyError:
