@@ -31,11 +31,14 @@ constexpr CrcTables crc_tables(uint32_t polynomial) {
 inline uint32_t crc_by(const CrcTables& tables, uint32_t crc, const uint8_t* data, size_t size) {
   crc = ~crc;
   for (; size >= 8; data += 8, size -= 8) {
-    uint64_t word;
-    std::memcpy(&word, data, 8);
-    word ^= crc;
-    crc = 0;
-    for (size_t byte = 0; byte < 8; ++byte) crc ^= tables[7 - byte][word >> (8 * byte) & 0xff];
+    uint32_t low;
+    uint32_t high;
+    std::memcpy(&low, data, 4);
+    std::memcpy(&high, data + 4, 4);
+    low ^= crc;
+    crc = tables[7][low & 0xff] ^ tables[6][low >> 8 & 0xff] ^ tables[5][low >> 16 & 0xff] ^
+          tables[4][low >> 24] ^ tables[3][high & 0xff] ^ tables[2][high >> 8 & 0xff] ^
+          tables[1][high >> 16 & 0xff] ^ tables[0][high >> 24];
   }
   for (; size > 0; ++data, --size) crc = (crc >> 8) ^ tables[0][(crc ^ *data) & 0xff];
   return ~crc;

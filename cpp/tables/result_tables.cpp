@@ -15,7 +15,7 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
   BytesBuilder tag("U"), kind("U"), plugin("U"), dtype("U"), display_name("U"), description("U");
   FixedBuilder<int64_t> count, rows, dropped, dropped_first, dropped_last, rounded, refused;
   FixedBuilder<int64_t> first_step, last_step, min_step, max_step;
-  FixedBuilder<double> first_wall, last_wall, last_value, pause;
+  FixedBuilder<double> first_wall_time, last_wall_time, last_value, pause;
   BoolBuilder selected;
   const auto as_int64 = [](uint64_t value) { return static_cast<int64_t>(value); };
   const auto text = [](BytesBuilder& column, std::string_view value) {
@@ -46,8 +46,8 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
     last_step.append(report.seen.steps.last);
     min_step.append(report.seen.steps.min);
     max_step.append(report.seen.steps.max);
-    first_wall.append(report.seen.first_wall);
-    last_wall.append(report.seen.last_wall);
+    first_wall_time.append(report.seen.first_wall_time);
+    last_wall_time.append(report.seen.last_wall_time);
     last_value.append(report.last_value);
     pause.append(report.pause);
   }
@@ -64,8 +64,8 @@ void export_series(const Result& result, const std::vector<std::string>& runs, A
   batch.columns.push_back(last_step.finish("last_step"));
   batch.columns.push_back(min_step.finish("min_step"));
   batch.columns.push_back(max_step.finish("max_step"));
-  batch.columns.push_back(first_wall.finish("first_wall_time"));
-  batch.columns.push_back(last_wall.finish("last_wall_time"));
+  batch.columns.push_back(first_wall_time.finish("first_wall_time"));
+  batch.columns.push_back(last_wall_time.finish("last_wall_time"));
   batch.columns.push_back(display_name.finish("display_name"));
   batch.columns.push_back(description.finish("description"));
   batch.columns.push_back(selected.finish("selected"));
@@ -135,8 +135,8 @@ void export_segments(const Result& result, ArrowArrayStream* out) {
         rows.put("last_step", report.seen.steps.last);
         rows.put("min_step", report.seen.steps.min);
         rows.put("max_step", report.seen.steps.max);
-        rows.put("first_wall_time", report.seen.first_wall);
-        rows.put("last_wall_time", report.seen.last_wall);
+        rows.put("first_wall_time", report.seen.first_wall_time);
+        rows.put("last_wall_time", report.seen.last_wall_time);
         rows.put("limit", report.limit);
       },
       out);

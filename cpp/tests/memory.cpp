@@ -263,7 +263,7 @@ TEST(a_poll_returns_each_row_once_whichever_allocation_fails) {
         const std::shared_ptr<tbq::Update> update = store.poll(true, UINT64_MAX, true);
         const int64_t later = std::exchange(allocations_left, -1);
         add_update(delivered, *update);
-        store.taken(*update);
+        store.received(*update);
         allocations_left = later;
       };
       std::vector<std::string> runs{"a", "b"};

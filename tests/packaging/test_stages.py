@@ -22,7 +22,7 @@ GROUND = (
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "following", "plot", "dashboard",
     "diagnosis", "rewriting", "write", "integrations", "results", "server", "assistant", "compat", "tensorboard", "run",
-    "logdir", "lake", "opening", "ray", "cli",
+    "logdir", "lake", "opening", "ray", "cli", "notebook",
 )  # fmt: skip
 
 #: A table has layouts and pictures; their modules come later, because they need more than tables.

@@ -15,15 +15,21 @@ TRAINERS = {
     "keras": "keras",
     "lightning": "lightning",
     "optuna": "optuna",
+    "ray": "ray[tune]",
     "sb3": "stable-baselines3",
 }
 
 
 @pytest.mark.parametrize("module", TRAINERS)
 def test_what_is_missing(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("accelerate", "transformers", "keras", "lightning.pytorch", "pytorch_lightning", "optuna"):
+    for name in (
+        "lightning.pytorch",
+        "pytorch_lightning",
+        "stable_baselines3",
+        "ray.tune",
+        *TRAINERS.values(),
+    ):
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
     monkeypatch.delitem(sys.modules, f"tbq.integrations.{module}", raising=False)
     with pytest.raises(DependencyError) as caught:
         importlib.import_module(f"tbq.integrations.{module}")

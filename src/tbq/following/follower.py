@@ -31,8 +31,6 @@ from tbq.source.inflate import Unpacked
 from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from tbq._core import LiveUpdate
     from tbq.arguments import StrPath
     from tbq.limits import Size
@@ -366,9 +364,7 @@ class Follower:
     def __enter__(self) -> Follower:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from tbq.text import counted
+from tbq.text import counted, some
 
 if TYPE_CHECKING:
     from tbq.problems import Problem
@@ -147,3 +147,16 @@ class Update:
         if self.problems:
             parts.append(counted(len(self.problems), "problem"))
         return f"<tbq.Update: {', '.join(parts) or 'nothing new'}>"
+
+    def _repr_html_(self) -> str:
+        from tbq.table.draw import page
+
+        rows = [(f"new {kind}", count, "") for kind, count in self.tables._rows.items()]
+        rows += [("retracted rows", self._retracted_count, "")] * (self._retracted_count > 0)
+        for what, runs in zip(RunChanges._fields, self.runs, strict=True):
+            rows += [(f"{what} runs", len(runs), some(runs))] * bool(runs)
+        rows += [(f"problem {each.code}", 1, str(each)) for each in self.problems]
+        columns = zip(*rows, strict=True) if rows else ([], [], [])
+        kinds = (pa.string(), pa.int64(), pa.string())
+        arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
+        return page(pa.table(dict(zip(("what", "count", "which"), arrays, strict=True))), "update")

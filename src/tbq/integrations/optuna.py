@@ -94,21 +94,12 @@ class _TrialWriter(RunWriter):
         }
         if added:
             self.config = {**known, **added}
-            hparams.declare(self, flat(added), self._objectives())
-
-    def _objectives(self) -> list[str]:
-        """The tags of the objectives of the study. Trials of no study, such as `FixedTrial`, have one."""
-        study = getattr(self.trial, "study", None)
-        count = 1 if study is None else len(study.directions)
-        names = None if study is None else study.metric_names
-        if names is None and count == 1:
-            return ["objective"]
-        return [f"objective/{name}" for name in names or range(count)]
+            hparams.declare(self, flat(added), hparams.objectives(self.trial))
 
     def complete(self, result: Any) -> None:
         """Log the objective, and close the run. The trial fails if Optuna does not accept the result."""
         values = list(result) if isinstance(result, Sequence) else [result]
-        tags = self._objectives()
+        tags = hparams.objectives(self.trial)
         numbers = dict(zip(tags, map(_number, values), strict=False))
         accepted = len(values) == len(tags) and not any(map(math.isnan, numbers.values()))
         if accepted and not self._closed:

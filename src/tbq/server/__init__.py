@@ -26,6 +26,7 @@ def serve(
     token: str | None = None,
     allow_host: Sequence[str] | str = (),
     base_path: str | None = None,
+    embed: bool = False,
     open: bool = False,  # noqa: A002 - the name of the option
     title: str | None = None,
     views: StrPath | None = None,
@@ -36,7 +37,8 @@ def serve(
     """Show a log directory in the browser until the process is interrupted.
 
     Only this machine can reach the page. Another `host` needs a token; the default is a random one. If the port is in
-    use, the next free one is used. `base_path` is the path below which a proxy shows the page. `views` is a JSON
+    use, the next free one is used. `base_path` is the path below which a proxy shows the page. With `embed`, other
+    pages may show it in a frame: the token, a random one by default, is then part of its path. `views` is a JSON
     file of views that all users see. `on_start` gets the address and a remark; without it, both are printed.
     `stalled_after` is that of `tbq.watch`. `path` and the other keywords are those of `tbq.follow`; the default of
     `interval` is 0.25, or 30 for URLs. Needs the extra "serve".
@@ -72,6 +74,7 @@ def serve(
             token,
             allow_host,
             base,
+            embed,
             lambda address, remark: _started(address, remark, open, on_start),
         )
     finally:
@@ -85,22 +88,27 @@ def _serve(
     token: str | None,
     allow_host: Sequence[str] | str,
     base: str,
+    embed: bool,
     started: Callable[[str, str | None], object],
 ) -> None:
     import threading
+    from urllib.parse import quote
 
     from tbq.server.http.guard import Guard, is_local, new_token
     from tbq.server.http.listening import Listening, execute
     from tbq.server.http.routes import prepare
 
     with Listening.at(host, port) as listening:
-        if token is None and not is_local(host):
+        if token is None and (embed or not is_local(host)):
             token = new_token()
+        # Browsers do not send cookies to frames of other sites, so there the path is the secret.
+        secret, token = (quote(token or "", safe=""), None) if embed else ("", token)
         allowed = [allow_host] if isinstance(allow_host, str) else list(allow_host)
-        guard = Guard(host, token, allowed)
-        address, remark = listening.address(token, base), listening.remark
+        guard = Guard(host, token, allowed, embedded=embed)
+        address = listening.address(token, f"{base}/{secret}" if embed else base)
+        remark = listening.remark
         threading.Thread(target=prepare, name="tbq imports", daemon=True).start()
-        execute(log, guard, listening, lambda: started(address, remark), base)
+        execute(log, guard, listening, lambda: started(address, remark), base, secret)
 
 
 def _started(

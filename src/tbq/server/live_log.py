@@ -63,7 +63,7 @@ class LiveLog(Poller):
         super().__init__(follower, "tbq serve")
         self.threads, self.max_unpacked = following.get("threads"), following.get("max_unpacked")
         self.restarts = following.get("restarts", "resume")
-        #: how the doctor opens the log, in another process: what the command chose is known in this thread only
+        #: how the doctor opens the log in another process; only this thread knows the command's options
         self.opening = {
             "path": path,
             "max_unpacked": self.max_unpacked,

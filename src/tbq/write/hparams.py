@@ -66,6 +66,16 @@ def end(writer: SummaryWriter, *, failed: bool = False) -> None:
     writer.add_summary(wire.value(END, 0, b"", metadata))
 
 
+def objectives(trial: Any) -> list[str]:
+    """The tags of the objectives of an Optuna trial. A trial of no study, such as `FixedTrial`, has one."""
+    study = getattr(trial, "study", None)
+    count = 1 if study is None else len(study.directions)
+    names = None if study is None else study.metric_names
+    if names is None and count == 1:
+        return ["objective"]
+    return [f"objective/{name}" for name in names or range(count)]
+
+
 def _value(hparam: Any, argument: str) -> str | bool | float:
     """The hyperparameter as a plain value of Python."""
     if isinstance(hparam, bool) or (type(hparam).__name__ in ("bool_", "bool") and hasattr(hparam, "dtype")):

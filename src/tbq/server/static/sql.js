@@ -1,7 +1,8 @@
 // SQL on the log: an editor, the list of tables, the result as a table and a chart, and earlier queries.
 
 import { html, signal, useEffect, useRef, useState } from "./ui.js";
-import { post, decode } from "./api.js";
+import { post } from "./api.js";
+import { decode } from "./frame.js";
 import { useAsk } from "./ask.js";
 import { query, kept, dark } from "./state.js";
 import { emptied } from "./chart/canvas.js";
@@ -25,12 +26,12 @@ let abort = null;
 
 const MOST = 10_000; // rows of a result
 
-/** @param {string} given a query; without it, that of the editor */
-async function execute(given = "") {
+/** @param {string} chosen a query; without it, that of the editor */
+async function execute(chosen = "") {
   abort?.abort();
   abort = new AbortController();
   const controller = abort;
-  if (given) query.value = given;
+  if (chosen) query.value = chosen;
   const text = query.value.trim();
   if (!text) return;
   busy.value = true;

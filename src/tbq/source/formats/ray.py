@@ -9,7 +9,7 @@ from typing import Any
 
 from tbq.errors import SourceError
 from tbq.source.formats.csv_table import CsvTable
-from tbq.source.formats.interface import Log, Stamp, Translator, stamp_of_files
+from tbq.source.formats.interface import Format, Log, Translator
 from tbq.source.formats.json_table import JsonLines
 from tbq.source.formats.text_rows import loads
 
@@ -18,7 +18,7 @@ _MARKS = ("trial_id", "time_total_s", "time_this_iter_s")
 _MOST = 1 << 20
 
 
-class RayFormat:
+class RayFormat(Format):
     """Recognised by its columns: `training_iteration`, and those that only Ray writes."""
 
     def logs(self, path: str) -> Iterable[Log]:
@@ -36,9 +36,6 @@ class RayFormat:
         is_ray = "training_iteration" in names and any(mark in names for mark in _MARKS)
         return [Log("ray", path)] if is_ray else []
 
-    def stamp(self, log: Log) -> Stamp | None:
-        return stamp_of_files(log.path)
-
     def translator(self, log: Log) -> Translator:
         def hparams() -> dict[str, Any]:
             return _params(os.path.join(os.path.dirname(log.path), "params.json"))
@@ -47,6 +44,8 @@ class RayFormat:
 
 
 def _params(path: str) -> dict[str, Any]:
+    if not os.path.isfile(path):
+        return {}
     try:
         with open(path, "rb") as file:
             params = json.loads(file.read(_MOST))
