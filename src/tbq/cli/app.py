@@ -95,7 +95,6 @@ def app() -> None:
 def run(args: list[str]) -> NoReturn:
     """Run a command; every expected failure becomes one clear message and the right exit code."""
     import atexit
-    import gc
     import warnings
 
     from tbq.cli.emit import tell
