@@ -214,6 +214,11 @@ def test_a_file_that_is_no_table_of_metrics_is_not_continued(tmp_path, text, mes
     assert (tmp_path / "m.csv").read_bytes() == text
 
 
+def test_a_table_is_a_local_file():
+    with pytest.raises(OutputError, match="must be a local path, not a URL"):
+        MetricsTable("s3://bucket/a.csv")
+
+
 def test_what_is_not_a_metric(tmp_path):
     table = MetricsTable(tmp_path / "m.csv")
     with pytest.raises(UsageError, match=r"'loss' has shape \(2,\)"):

@@ -30,6 +30,7 @@ from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.export.target import output, unwritable
 from tbq.results.checkpoint.parameter import as_text
 from tbq.source.formats.text_rows import SEPARATORS
+from tbq.source.urls import refuse_remote
 
 Value = float | int | bool | str | None
 
@@ -63,6 +64,7 @@ class MetricsTable:
             raise UsageError(
                 f"tbq cannot write metrics to '{ending}' files", path=path, hint="use .csv, .tsv or .parquet"
             )
+        refuse_remote(path, OutputError)
         self._lock = threading.Lock()
         self._store: _Csv | _Parquet = stores[ending](self.path, resume, sync)
 
