@@ -228,7 +228,11 @@ def many(count: int, damaged: bool) -> bytes:
 
 
 @pytest.mark.parametrize("etags", [True, False])
-def test_an_object_that_was_repaired_further_up_and_grew(etags: bool, web: Web) -> None:
+@pytest.mark.parametrize("small", [1 << 20, 0])
+def test_an_object_that_was_repaired_further_up_and_grew(
+    etags: bool, small: int, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror, "_SMALL", small)
     web.etags = etags
     for path in list(web.files):
         del web.files[path]
@@ -371,6 +375,27 @@ def test_an_object_that_is_replaced_and_put_back(bucket: Bucket, s3_server: S3Se
         bucket.put(f"runs/a/{NAME}", first)
         follower.poll()
         assert {row["tag"] for row in follower.table().to_dicts()} == {"loss"}
+
+
+def test_a_file_without_an_etag_that_is_replaced_and_put_back(web: Web) -> None:
+    """Between the question for its version and that for its bytes."""
+    web.etags = False
+    path, first = f"runs/a/{NAME}", events(20)
+    web.put(path, first)
+
+    def replace(asked: Asked) -> None:
+        if asked.method == "GET" and asked.path.endswith(NAME) and web.files[path] == first:
+            web.put(path, events(15, "other"), RECENT + 10)
+
+    with tbq.follow(f"{web.url}/runs/a") as follower:
+        web.answer = replace
+        follower.poll()
+        assert follower.table()["tag"].tolist() == ["other"] * 15
+        web.answer = lambda asked: None
+        web.put(path, first)
+        follower.poll()
+        assert follower.table()["tag"].tolist() == ["loss"] * 20
+        assert tbq.open(f"{web.url}/runs/a").scalars()["tag"].tolist() == ["loss"] * 20
 
 
 def test_a_version_that_only_a_time_tells_apart(web: Web) -> None:

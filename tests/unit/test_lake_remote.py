@@ -99,6 +99,8 @@ def test_no_bucket(bucket: Bucket) -> None:
     bucket.put("runs/a/events.out.tfevents.1.h", ef.record(ef.version(99.0)) + scalars(range(10)))
     with pytest.raises(TbqError, match="bucket"):
         tbq.lake.sync(bucket.url("runs"), "s3://absent-bucket/lake")
+    with pytest.raises(TbqError, match="cannot write to a web server"):
+        tbq.lake.sync(bucket.url("runs"), "http://localhost:1/lake")
 
 
 @pytest.mark.parametrize("name", ["a%20b", "a%2Fb", "%C3%BC", "a?b", "a#b", "a//b", "a/../b", "a\tb"])

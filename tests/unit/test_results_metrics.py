@@ -102,6 +102,15 @@ def test_ray_result_json_and_progress_csv(tmp_path):
     assert found(metrics(path)) == {"loss": [(1, 0.5)]}
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_only_ray_has_keys_that_are_not_metrics(tmp_path, ending):
+    with MetricsTable(tmp_path / f"a.{ending}") as table:
+        table.log(3, config=0.5, pid=7, **{"config/lr": 0.25})
+    assert found(metrics(tmp_path / f"a.{ending}")) == {
+        "config": [(3, 0.5)], "pid": [(3, 7)], "config/lr": [(3, 0.25)],
+    }  # fmt: skip
+
+
 def test_a_line_still_being_written_is_left_out(tmp_path):
     path = write(tmp_path / "result.json", '{"loss": 1, "training_iteration": 1}\n{"loss": 2, "trai')
     assert found(metrics(path)) == {"loss": [(1, 1)]}

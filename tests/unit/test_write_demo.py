@@ -48,3 +48,10 @@ def test_it_refuses_a_directory_that_is_not_empty(tmp_path):
     assert (tmp_path / "mine.txt").read_text() == "mine"
     with pytest.raises(OutputError, match="is a file"):
         tbq.demo(tmp_path / "mine.txt")
+
+
+def test_it_writes_to_this_machine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match="must be a local path, not a URL"):
+        tbq.demo("s3://bucket/runs")
+    assert not list(tmp_path.iterdir())

@@ -42,11 +42,16 @@ def check_absent(path: StrPath, force: bool) -> None:
         raise existing(path)
 
 
-def _target(path: StrPath) -> tuple[ObjectURL, Store]:
-    place = place_of(path)
+def refuse_web_server(place: ObjectURL) -> None:
+    """Raise if the URL is that of a web server."""
     if place.is_http:
         hint = "write to a file, or to s3://, gs:// or az://"
-        raise OutputError("tbq cannot write to a web server", path=path, hint=hint, code="remote")
+        raise OutputError("tbq cannot write to a web server", path=place.url, hint=hint, code="remote")
+
+
+def _target(path: StrPath) -> tuple[ObjectURL, Store]:
+    place = place_of(path)
+    refuse_web_server(place)
     if not place.key or os.fspath(path).endswith("/"):
         raise OutputError(
             "does not name an object", path=path, hint=f"want {place.url}/name.parquet", code="remote"

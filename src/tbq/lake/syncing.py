@@ -47,6 +47,7 @@ from tbq.source.discover import (
     sources,
 )
 from tbq.source.inflate import Unpacked
+from tbq.source.urls import is_remote, place_of
 from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -158,6 +159,10 @@ def sync(
     for selection in (runs, tags):
         selection.resolve([])  # raises on an invalid regular expression
     named = [absolute(name, path) for name, path in sources(source)]
+    if is_remote(text := os.fspath(lake)):
+        from tbq.export.upload import refuse_web_server
+
+        refuse_web_server(place_of(text))
     config = {
         "sources": [[name, path] for name, path in named],
         "run": _items(runs),

@@ -22,13 +22,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.export.target import output, unwritable
+from tbq.results.checkpoint.parameter import as_text
 from tbq.source.formats.text_rows import SEPARATORS
+from tbq.source.urls import refuse_remote
 
 Value = float | int | bool | str | None
 
@@ -62,6 +64,7 @@ class MetricsTable:
             raise UsageError(
                 f"tbq cannot write metrics to '{ending}' files", path=path, hint="use .csv, .tsv or .parquet"
             )
+        refuse_remote(path, OutputError)
         self._lock = threading.Lock()
         self._store: _Csv | _Parquet = stores[ending](self.path, resume, sync)
 
@@ -71,7 +74,7 @@ class MetricsTable:
         >>> table = tbq.results.MetricsTable("metrics.csv")
         >>> table.log(0, loss=0.5, lr=0.1)
         """
-        row = {name: _value(name, value) for name, value in metrics.items()}
+        row = {as_text(name): _value(name, value) for name, value in metrics.items()}
         if epoch is not None:
             number = _value("epoch", epoch)
             if row.get("epoch", number) != number:
@@ -142,9 +145,11 @@ def _value(name: str, value: Any) -> Value:
         raise UsageError(f"metric {name!r} is an integer of {value.bit_length()} bits, want at most 1023")
     if value is None or isinstance(value, bool):
         return value
-    for plain in (int, float, str):
+    for plain in (int, float):
         if isinstance(value, plain):
             return plain(value)  # numpy.float64 is a float whose text is not a number
+    if isinstance(value, str):
+        return as_text(value)
     raise UsageError(f"metric {name!r} is a {type(value).__name__}, want a number")
 
 
@@ -238,8 +243,7 @@ class _Csv:
             if not fresh:
                 self._size = _append(self._path, line, self._size, self._sync)
                 return
-            header = self._header(columns)
-            data = header + line
+            data = self._lines([columns]) + line
             if self._columns:
                 with open(self._path, "rb") as file:
                     old = file.read()
@@ -250,7 +254,7 @@ class _Csv:
                     )
                 # In the new columns the old rows are blank; otherwise they stay as they are.
                 padded = [cells + [""] * (len(columns) - len(cells)) for cells in self._parsed(old)[1:]]
-                data = header + self._lines(padded) + line
+                data = self._lines([columns, *padded]) + line
             _replace(self._path, data)
             self._columns, self._size = columns, len(data)
 
@@ -258,15 +262,17 @@ class _Csv:
         text = io.StringIO(data.decode("utf-8-sig"), newline="")
         return list(csv.reader(text, delimiter=self._separator))
 
-    def _header(self, names: list[str]) -> bytes:
-        """Names are quoted if a reader that looks for the separator could take a character of one for it."""
-        odd = any(each in name for name in names for each in SEPARATORS)
-        return self._lines([names], csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL)
-
-    def _lines(self, rows: list[list[str]], quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> bytes:
+    def _lines(self, rows: list[list[str]]) -> bytes:
+        """Quotes a row with a character that readers, but not Python's writer, could take for a separator."""
         text = io.StringIO()
-        writer = csv.writer(text, delimiter=self._separator, lineterminator="\n", quoting=quoting)
-        writer.writerows(rows)
+        plain, quoted = (
+            csv.writer(text, delimiter=self._separator, lineterminator="\n", quoting=quoting)
+            for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+        )
+        confusing = f"{SEPARATORS}\r".replace(self._separator, "")
+        for row in rows:
+            odd = any(each in cell for cell in row for each in confusing)
+            (quoted if odd else plain).writerow(row)
         return text.getvalue().encode()
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from tbq import wire
 from tbq.errors import OutputError, TbqWarning
 from tbq.export.target import is_empty, make_folder, output_folder
+from tbq.source.urls import refuse_remote
 from tbq.write import image
 from tbq.write.writer import SummaryWriter
 
@@ -55,6 +56,7 @@ def demo(dir: str | os.PathLike[str], *, force: bool = False) -> Path:  # noqa: 
     >>> (path / "resumed").is_dir()
     True
     """
+    refuse_remote(dir, OutputError)
     directory = Path(os.path.normpath(Path(dir).absolute()))
     if directory.exists() and not directory.is_dir():
         raise OutputError("is a file, want a directory", path=directory, hint="choose another DIR")

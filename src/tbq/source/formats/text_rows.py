@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from tbq.errors import SourceError, warn
 # Columns that give the step, the preferred one first.
 STEP_COLUMNS = ("step", "training_iteration", "global_step", "epoch")
 SEPARATORS = ",;\t"
-# Keys of Ray that describe a trial and are not metrics.
-_NOT_METRICS = {"config", "pid", "trial_id", "date", "hostname", "node_ip", "experiment_id"}
+# Keys of Ray that describe a trial and are not metrics, if one of them is its number.
+_TRIAL = "trial_id"
+_NOT_METRICS = {"config", "pid", _TRIAL, "date", "hostname", "node_ip", "experiment_id"}
 _BLANK = {"", "na", "none", "null"}
 _NONFINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _WHOLE = re.compile(r"([+-]?\d{16,1000})(\.0*)?")  # from 2^53 on, a float64 may not be exact
@@ -48,9 +49,7 @@ def csv_rows(path: str) -> Iterator[dict[str, Any]]:
                 path=path,
                 hint="the logger added metrics later; add their names to the header",
             )
-        cells = [
-            (name, cell) for name, cell in zip(names, row, strict=False) if _top(name) not in _NOT_METRICS
-        ]
+        cells = [(name, cell) for name, cell in zip(names, row, strict=False) if not _describes(name, names)]
         for name, cell in cells:
             if name in twice and cell.strip():
                 raise _twice(name, path)
@@ -177,7 +176,7 @@ def flat_row(row: Mapping[str, Any], path: str) -> dict[str, Any]:
 
     def add(part: Mapping[str, Any], prefix: str, depth: int) -> None:
         for key, value in part.items():
-            if not prefix and _top(key) in _NOT_METRICS:
+            if not prefix and _describes(key, row):
                 continue
             if isinstance(value, Mapping):
                 if depth < _DEPTH:
@@ -192,5 +191,6 @@ def flat_row(row: Mapping[str, Any], path: str) -> dict[str, Any]:
     return flat
 
 
-def _top(name: str) -> str:
-    return name.split("/", 1)[0]
+def _describes(name: str, names: Container[str]) -> bool:
+    """Whether a column or key describes a trial of Ray; `names` are those beside it."""
+    return _TRIAL in names and name.split("/", 1)[0] in _NOT_METRICS
