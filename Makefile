@@ -11,7 +11,7 @@ SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help prepared install demo test pytest test-long explore test-interop test-browser test-gpu lint lint-page shells wheels test-wheel bench bench-gpu docs docs-serve gallery recording corpus fuzz guided blind native tsan clean
+.PHONY: help prepared install demo test pytest test-long explore test-interop test-browser test-gpu lint lint-page shells wheels test-wheel test-wheel-debian cross release bench bench-gpu docs docs-serve gallery recording corpus fuzz guided blind native tsan clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -187,6 +187,26 @@ wheels: $(BIN)/python ## sdist and Linux wheels into dist/: glibc and musl, x86_
 test-wheel: $(BIN)/python ## each wheel of dist/ in a fresh venv of each Python that is here, without a compiler
 	$(BIN)/python release/test_wheel.py $(WHEEL_TESTS)
 
+# Needs root and network; for aarch64 also qemu-user-static with binfmt.
+DEBIAN := $(BIN)/python release/debian.py
+test-wheel-debian: $(BIN)/python ## the same with Debian's Python 3.14 and, under qemu, its Python for aarch64
+	$(DEBIAN) --suite forky --package python3.14-venv -- python3.14 release/test_wheel.py $(WHEEL_TESTS)
+	$(DEBIAN) --suite trixie --machine arm64 --package python3.13-venv -- python3.13 release/test_wheel.py \
+	  --extra polars --tests tests/differential
+	$(BIN)/python release/cross.py --target aarch64-linux-musl
+
+cross: $(BIN)/python ## the core and its tests compiled for Windows, macOS and aarch64; run under wine and qemu if these are here
+	$(BIN)/python release/cross.py
+
+# Everything but the upload. The quick checks come first; wheels are built twice, to compare their bytes.
+release: $(BIN)/python ## checks, tests, sdist and wheels, twine, hashes and a list of components, in dist/
+	$(BIN)/python release/release.py check
+	rm -rf dist
+	@$(MAKE) --no-print-directory test
+	$(BIN)/python release/wheels.py --again
+	$(BIN)/python release/test_wheel.py
+	$(BIN)/python release/release.py finish
+
 bench: prepared ## speed and memory beside the peers, as ratios
 	$(PIP) --group bench
 	$(BIN)/python -m benchmarks
@@ -198,8 +218,9 @@ docs: prepared ## the manual as a site, in build/docs/site; a warning or a dead 
 docs-serve: docs ## the same, on http://127.0.0.1:8000
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs/site 8000
 
-gallery: prepared ## the pictures of docs/gallery.md, drawn again
+gallery: prepared ## the pictures of docs/gallery.md and how-it-works.md, drawn again
 	$(BIN)/python docs/images/gallery.py
+	$(BIN)/python docs/images/drawings.py
 
 recording: prepared ## the recordings of docs/gallery.md, made again
 	$(PIP) --group browser

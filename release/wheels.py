@@ -6,6 +6,7 @@ The compiler is zig (PyPI's `ziglang`), so the wheels need no container and run 
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import os
 import shutil
@@ -37,6 +38,7 @@ def main() -> None:
     parser.add_argument("-o", "--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--platform", choices=PLATFORMS, action="append", help="default: all")
     parser.add_argument("--abi", choices=BUILT_WITH, action="append", help="default: all")
+    parser.add_argument("--again", action="store_true", help="build twice and compare the bytes")
     args = parser.parse_args()
     pythons = interpreters()
     builders = {
@@ -48,24 +50,42 @@ def main() -> None:
         sys.exit(
             f"wheels: {abi} needs Python {' or '.join(BUILT_WITH[abi])}: install it, or name it in TBQ_PYTHONS"
         )
-    os.environ["SOURCE_DATE_EPOCH"] = os.environ.get("SOURCE_DATE_EPOCH") or _date_of_the_source()
-    sdist = _sdist(args.out)
+    os.environ["SOURCE_DATE_EPOCH"] = os.environ.get("SOURCE_DATE_EPOCH") or date_of_the_source()
+    platforms = args.platform or list(PLATFORMS)
+    built = _build(builders, platforms, WORK, args.out)
+    for path in built:
+        print(f"{_digest(path)}  {path.name}  {path.stat().st_size:,} bytes", flush=True)
+    if args.again:
+        again = _build(builders, platforms, WORK / "again", WORK / "again" / "dist")
+        others = [
+            path.name for path, other in zip(built, again, strict=True) if _digest(path) != _digest(other)
+        ]
+        if others:
+            sys.exit(f"wheels: a second build has other bytes: {', '.join(others)}")
+        print(f"a second build in another folder has the same bytes, all {len(built)} files")
+
+
+def _build(builders: dict[str, Path | None], platforms: list[str], work: Path, out: Path) -> list[Path]:
+    """The sdist and its wheels."""
+    sdist = _sdist(out)
     built = [sdist]
-    for platform in args.platform or PLATFORMS:
+    for platform in platforms:
         for abi, python in builders.items():
             assert python is not None
-            built.append(_wheel(sdist, abi, python, platform, args.out))
-    for path in built:
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        print(f"{digest}  {path.name}  {path.stat().st_size:,} bytes")
+            built.append(_wheel(sdist, abi, python, platform, work, out))
+    return built
 
 
-def _date_of_the_source() -> str:
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def date_of_the_source() -> str:
     """The time of the last commit: every build of it writes the same bytes."""
-    return _run("git", "log", "-1", "--format=%ct").strip()
+    return run("git", "log", "-1", "--format=%ct").strip()
 
 
-def _run(*args: object, **settings: object) -> str:
+def run(*args: object, **settings: object) -> str:
     """The output of a command; if it fails, everything that it printed."""
     done = subprocess.run([str(arg) for arg in args], cwd=ROOT, capture_output=True, text=True, **settings)  # type: ignore[call-overload]
     if done.returncode != 0:
@@ -75,61 +95,62 @@ def _run(*args: object, **settings: object) -> str:
     return str(done.stdout)
 
 
-def _environment(python: Path) -> Path:
+@functools.cache
+def environment(python: Path) -> Path:
     """The interpreter of a venv with the pinned tools of the group `release`."""
-    version = _run(python, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])").strip()
+    version = run(python, "-c", "import sys; print('%d.%d.%d' % sys.version_info[:3])").strip()
     venv = WORK / f"venv-{version}"
     inside = venv / "bin" / "python"
     if not (venv / "complete").exists():
-        _run(python, "-m", "venv", "--clear", venv)
-        _run(inside, "-m", "pip", "install", "-q", "-U", "pip>=25.1")
-    _run(inside, "-m", "pip", "install", "-q", "--group", "release")
+        run(python, "-m", "venv", "--clear", venv)
+        run(inside, "-m", "pip", "install", "-q", "-U", "pip>=25.1")
+    run(inside, "-m", "pip", "install", "-q", "--group", "release")
     (venv / "complete").touch()
     return inside
 
 
-def _zig() -> str:
+def zig() -> str:
     """One zig for all: it compiles the C++ library once for each place that it runs from."""
     code = "import ziglang, os; print(os.path.dirname(ziglang.__file__))"
-    return _run(_environment(Path(sys.executable)), "-c", code).strip() + "/zig"
+    return run(environment(Path(sys.executable)), "-c", code).strip() + "/zig"
 
 
 def _sdist(out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     code = f"import scikit_build_core.build as backend; print(backend.build_sdist({str(out.resolve())!r}))"
-    return out / _run(_environment(Path(sys.executable)), "-c", code).splitlines()[-1]
+    return out / run(environment(Path(sys.executable)), "-c", code).splitlines()[-1]
 
 
-def _wheel(sdist: Path, abi: str, python: Path, platform: str, out: Path) -> Path:
+def _wheel(sdist: Path, abi: str, python: Path, platform: str, work: Path, out: Path) -> Path:
     """One wheel, built from the sdist as users would, and named by what auditwheel found in it."""
-    folder = WORK / platform  # both ABIs in one place, so that a compiler cache knows the core of the other
+    folder = work / platform  # both ABIs in one place, so that a compiler cache knows the core of the other
     shutil.rmtree(folder, ignore_errors=True)
     source = folder / "source"
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     (folder / sdist.name.removesuffix(".tar.gz")).rename(source)
-    inside = _environment(python)
+    inside = environment(python)
     target, host = PLATFORMS[platform]
     settings = {
         "CMAKE_TOOLCHAIN_FILE": ROOT / "release" / "zig.cmake",
         "TBQ_TARGET": target,
-        "TBQ_ZIG": _zig(),
+        "TBQ_ZIG": zig(),
         "TBQ_STUB": _stub(out, abi, platform),
         # Python's own suffix names the machine that builds.
         "SKBUILD_SOABI": f"cpython-{abi[2:]}-{target.split('-')[0]}-linux-{'musl' if 'musl' in target else 'gnu'}",
     }
-    environment = {
+    variables = {
         **os.environ,
         "PATH": f"{inside.parent}{os.pathsep}{os.environ['PATH']}",
         "_PYTHON_HOST_PLATFORM": host,
         "SKBUILD_BUILD_DIR": str(folder / "build"),
         "SKBUILD_CMAKE_ARGS": ";".join(f"-D{name}={value}" for name, value in settings.items() if value),
     }
-    environment.pop("PYTHONPATH", None)
+    variables.pop("PYTHONPATH", None)
     options = ("-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder / "raw")
-    _run(inside, "-m", "pip", "wheel", *options, source, env=environment)
+    run(inside, "-m", "pip", "wheel", *options, source, env=variables)
     (raw,) = (folder / "raw").glob("*.whl")
-    _run(inside, "-m", "auditwheel", "repair", "-w", folder / "tagged", raw, env=environment)
+    run(inside, "-m", "auditwheel", "repair", "-z", "9", "-w", folder / "tagged", raw, env=variables)
     (tagged,) = (folder / "tagged").glob("*.whl")
     libc, machine = platform.split("_", 1)
     if f"-{libc}" not in tagged.name or not tagged.name.endswith(f"{machine}.whl"):

@@ -19,9 +19,7 @@
 #include "decode/decode.hpp"
 #include "decode/ends.hpp"
 #include "decode/file_opener.hpp"
-#include "tables/scalars.hpp"
-#include "tables/series_table.hpp"
-#include "tables/session_tables.hpp"
+#include "tables/result_tables.hpp"
 #include "tables/sub_runs.hpp"
 
 namespace nb = nanobind;

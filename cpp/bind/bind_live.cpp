@@ -98,9 +98,9 @@ class PythonStore {
     return store_->has_update();
   }
 
-  void taken(const Update& update) {
+  void received(const Update& update) {
     const Turn turn(mutex_);
-    store_->taken(update);
+    store_->received(update);
   }
 
   Result everything(const std::vector<std::string>& kinds, std::optional<std::vector<uint32_t>> runs) {
@@ -112,16 +112,16 @@ class PythonStore {
   // The points of one series: steps, wall times and values.
   nb::tuple points(uint32_t run, const std::string& tag) {
     std::vector<int64_t> steps;
-    std::vector<double> walls, values;
+    std::vector<double> wall_times, values;
     {
       const Turn turn(mutex_);
       for (const Points& from : store_->points({run, raw_name(tag)}).points) {
         steps.insert(steps.end(), from.steps, from.steps + from.count);
-        walls.insert(walls.end(), from.walls, from.walls + from.count);
+        wall_times.insert(wall_times.end(), from.wall_times, from.wall_times + from.count);
         values.insert(values.end(), from.values, from.values + from.count);
       }
     }
-    return nb::make_tuple(array_of(std::move(steps)), array_of(std::move(walls)),
+    return nb::make_tuple(array_of(std::move(steps)), array_of(std::move(wall_times)),
                           array_of(std::move(values)));
   }
 
@@ -276,9 +276,9 @@ void bind_live(nb::module_& m) {
            "says which of them are of a directory below their run's.")
       .def("poll", &PythonStore::poll, "rows"_a = true, "most"_a = UINT64_MAX,
            "Check every file and read what is new, up to about `most` bytes; without `rows`, only report the "
-           "changes of files. Returns the same update again until taken() is called with it.")
-      .def_prop_ro("has_update", &PythonStore::has_update, "Whether an update waits for taken().")
-      .def("taken", &PythonStore::taken, "update"_a,
+           "changes of files. Returns the same update again until received() is called with it.")
+      .def_prop_ro("has_update", &PythonStore::has_update, "Whether an update waits for received().")
+      .def("received", &PythonStore::received, "update"_a,
            "Confirms this update, so that the next poll returns another one.")
       .def("curves", &PythonStore::curves, "series"_a, "axis"_a, "range"_a.none(), "width"_a, "smooth"_a,
            nb::sig("def curves(self, series: collections.abc.Sequence[tuple[int, str]], axis: str, "

@@ -1,51 +1,23 @@
 // Releases Python's global lock while the core works, and takes it for calls into Python.
 //
 // A thread that asks for the lock while Python shuts down never gets it. Python 3.14 lets the thread hang.
-// Older versions end it by pthread_exit, and glibc then unwinds its frames. The first destructor on the way
-// (the guard's own, to begin with) must not be left like that, so the entire process would abort: "terminate
-// called without an active exception". Therefore such a thread hangs here, too. Nothing else in cpp/bind
-// takes or releases the lock.
+// Older versions end it by pthread_exit; then such a thread sleeps here, too (bind/resting.cpp says why).
+// Nothing else in cpp/bind takes or releases the lock.
 #pragma once
 
-#include "bind/casters.hpp"
-
-#if defined(__GLIBC__) && defined(__GLIBCXX__)
-#include <cxxabi.h>
-#endif
-
-#include <chrono>
 #include <mutex>
-#include <thread>
 #include <utility>
 
+#include "bind/casters.hpp"
+#include "bind/resting.hpp"
+
 namespace tbq {
-
-// Sleeps until the process ends, which is about to happen.
-[[noreturn]] inline void rest() noexcept {
-  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-}
-
-// Runs `work`. If Python ends this thread as described above, the thread sleeps instead.
-template <class Work>
-decltype(auto) resting_at_the_end(Work&& work) {
-#if defined(__GLIBC__) && defined(__GLIBCXX__)
-  try {
-    return std::forward<Work>(work)();
-  } catch (abi::__forced_unwind&) {
-    rest();
-  }
-#else
-  return std::forward<Work>(work)();
-#endif
-}
 
 // While this object lives, its thread does not hold the lock.
 class Unlocked {
  public:
   Unlocked() noexcept : state_(PyEval_SaveThread()) {}
-  ~Unlocked() {
-    resting_at_the_end([this] { PyEval_RestoreThread(state_); });
-  }
+  ~Unlocked() { restore_thread(state_); }
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
 
@@ -71,7 +43,7 @@ template <class Work>
 decltype(auto) in_python(Work&& work) {
   class Locked {
    public:
-    Locked() noexcept : state_(resting_at_the_end(take)) {}
+    Locked() noexcept : state_(take()) {}
     ~Locked() { PyGILState_Release(state_); }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
@@ -82,7 +54,7 @@ decltype(auto) in_python(Work&& work) {
     // when Python begins to end.
     static PyGILState_STATE take() {
       if (!Py_IsInitialized() && PyGILState_GetThisThreadState() == nullptr) rest();
-      return PyGILState_Ensure();
+      return ensure_state();
     }
 
     PyGILState_STATE state_;
@@ -101,13 +73,16 @@ inline bool is_ending() {
 
 // Raises the exception of a pending signal, such as Ctrl-C; inside `in_python`.
 inline void look_for_signals() {
-  if (resting_at_the_end([] { return PyErr_CheckSignals(); }) != 0) throw nanobind::python_error();
+  if (check_signals() != 0) throw nanobind::python_error();
 }
 
 // Calls a Python function, inside `in_python`.
 template <class... Arguments>
 nanobind::object call(const nanobind::object& function, const Arguments&... arguments) {
-  return resting_at_the_end([&] { return function(arguments...); });
+  const nanobind::object given = nanobind::make_tuple(arguments...);
+  PyObject* const result = call_function(function.ptr(), given.ptr());
+  if (result == nullptr) throw nanobind::python_error();
+  return nanobind::steal(result);
 }
 
 }  // namespace tbq

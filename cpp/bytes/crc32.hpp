@@ -1,4 +1,5 @@
-// CRC-32 as zlib computes it, eight bytes at a time.
+// CRCs by tables, eight bytes at a time: CRC-32 as zlib computes it, and CRC32C on CPUs without its
+// instruction.
 #pragma once
 
 #include <array>
@@ -8,13 +9,14 @@
 
 namespace tbq {
 
-namespace crc32_detail {
+using CrcTables = std::array<std::array<uint32_t, 256>, 8>;
 
-constexpr std::array<std::array<uint32_t, 256>, 8> make_tables() {
-  std::array<std::array<uint32_t, 256>, 8> tables{};
+// For a reflected polynomial.
+constexpr CrcTables crc_tables(uint32_t polynomial) {
+  CrcTables tables{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320u : 0u);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? polynomial : 0);
     tables[0][i] = crc;
   }
   for (uint32_t i = 0; i < 256; ++i) {
@@ -25,13 +27,9 @@ constexpr std::array<std::array<uint32_t, 256>, 8> make_tables() {
   return tables;
 }
 
-inline constexpr auto kTables = make_tables();
-
-}  // namespace crc32_detail
-
-inline uint32_t crc32(const uint8_t* data, size_t size) {
-  const auto& tables = crc32_detail::kTables;
-  uint32_t crc = ~uint32_t{0};
+// The CRC of `size` bytes that follow data whose CRC is `crc` (0 to start).
+inline uint32_t crc_by(const CrcTables& tables, uint32_t crc, const uint8_t* data, size_t size) {
+  crc = ~crc;
   for (; size >= 8; data += 8, size -= 8) {
     uint32_t low;
     uint32_t high;
@@ -44,6 +42,11 @@ inline uint32_t crc32(const uint8_t* data, size_t size) {
   }
   for (; size > 0; ++data, --size) crc = (crc >> 8) ^ tables[0][(crc ^ *data) & 0xff];
   return ~crc;
+}
+
+inline uint32_t crc32(const uint8_t* data, size_t size) {
+  static constexpr CrcTables kTables = crc_tables(0xedb88320U);
+  return crc_by(kTables, 0, data, size);
 }
 
 }  // namespace tbq

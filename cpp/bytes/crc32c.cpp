@@ -5,28 +5,13 @@
 #include <array>
 #include <cstring>
 
+#include "bytes/crc32.hpp"
 #include "bytes/crc32c_cpu.hpp"
 
 namespace tbq {
 namespace {
 
-constexpr uint32_t kPolynomial = 0x82f63b78U;  // Castagnoli, reflected
-
-constexpr std::array<std::array<uint32_t, 256>, 8> make_tables() {
-  std::array<std::array<uint32_t, 256>, 8> tables{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? kPolynomial : 0);
-    tables[0][i] = crc;
-  }
-  for (uint32_t i = 0; i < 256; ++i) {
-    for (size_t t = 1; t < 8; ++t) {
-      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 0xff];
-    }
-  }
-  return tables;
-}
-constexpr auto kTables = make_tables();
+constexpr CrcTables kTables = crc_tables(0x82f63b78U);  // Castagnoli, reflected
 
 #if defined(TBQ_CRC_SSE42) || defined(TBQ_CRC_ARMV8)
 
@@ -99,18 +84,7 @@ TBQ_CRC_TARGET uint32_t crc32c_cpu(uint32_t crc, const uint8_t* data, size_t siz
 }  // namespace
 
 uint32_t crc32c_table(uint32_t crc, const uint8_t* data, size_t size) {
-  crc = ~crc;
-  while (size >= 8) {
-    uint64_t word;
-    std::memcpy(&word, data, 8);
-    word ^= crc;
-    crc = 0;
-    for (size_t byte = 0; byte < 8; ++byte) crc ^= kTables[7 - byte][word >> (8 * byte) & 0xff];
-    data += 8;
-    size -= 8;
-  }
-  while (size-- > 0) crc = (crc >> 8) ^ kTables[0][(crc ^ *data++) & 0xff];
-  return ~crc;
+  return crc_by(kTables, crc, data, size);
 }
 
 uint32_t crc32c(uint32_t crc, const uint8_t* data, size_t size) {

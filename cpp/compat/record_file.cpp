@@ -11,26 +11,26 @@ namespace tbq {
 struct RecordFile::Visitor {
   RecordFile& file;
   const std::function<bool(Bytes, uint64_t)>& take;
-  uint64_t given = 0;  // the end of the last record that was returned
+  uint64_t returned = 0;  // the end of the last record that was returned
 
   bool records(const Frame* frames, size_t count, uint64_t at) {
     for (size_t i = 0; i < count; ++i) {
       const uint64_t begin = at;
       at += kOverhead + frames[i].length;
-      given = at;
+      returned = at;
       if (!take({frames[i].payload, frames[i].length}, begin)) return stop();
     }
     return true;
   }
   Large large(uint64_t, uint64_t) { return Large::bytes; }
   bool large_record(uint64_t at, uint64_t length, Bytes payload) {
-    given = at + kOverhead + length;
+    returned = at + kOverhead + length;
     return take(payload, at) || stop();
   }
   void refused(uint64_t, uint64_t) {}
   bool lost(FaultCode code, uint64_t at, uint64_t length) {
-    if (at < file.told_) return true;
-    file.told_ = at + 1;
+    if (at < file.reported_) return true;
+    file.reported_ = at + 1;
     if (file.faults_.size() == kMostFaults) {
       ++file.more_faults_;
       return true;
@@ -64,7 +64,7 @@ int RecordFile::read(const std::function<bool(Bytes, uint64_t)>& take) {
   Visitor visitor{*this, take};
   RecordWalker<Visitor> walker(reader, visitor);
   walker.walk(offset_, UINT64_MAX);
-  offset_ = stopped_ ? visitor.given : std::max({offset_, visitor.given, walker.settled()});
+  offset_ = stopped_ ? visitor.returned : std::max({offset_, visitor.returned, walker.settled()});
   unfinished_ = stopped_ ? 0 : walker.unfinished();
   read_size_ = reader.end();
   return reader.error();

@@ -57,7 +57,7 @@ class RecordFile {
   uint64_t read_size_ = 0;  // size of the file when it was last read to its end
   uint64_t offset_ = 0;
   uint64_t unfinished_ = 0;
-  uint64_t told_ = 0;  // damage before this offset was already reported
+  uint64_t reported_ = 0;  // damage before this offset was already reported
   std::vector<Fault> faults_;
   uint64_t more_faults_ = 0;  // faults that are not listed
 };

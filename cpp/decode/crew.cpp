@@ -25,7 +25,7 @@ bool Crew::run(size_t jobs, unsigned threads, const Job& job, const std::functio
     }
   }
   if (crew.empty() && jobs > 0) {
-    if (tick) stop_.look_by([&] { look(tick); });
+    if (tick) stop_.poll_by([&] { poll(tick); });
     ++running_;
     loop(0, jobs, job);
   }
@@ -35,12 +35,12 @@ bool Crew::run(size_t jobs, unsigned threads, const Job& job, const std::functio
       changed_.wait_for(lock, StopFlag::kInterval);
       if (running_ == 0 || !tick || stop_.is_set()) continue;
       lock.unlock();
-      look(tick);
+      poll(tick);
       lock.lock();
     }
   }
   for (std::thread& thread : crew) thread.join();
-  stop_.look_by({});
+  stop_.poll_by({});
   if (failure_) std::rethrow_exception(failure_);
   return !stop_.is_set();
 }
@@ -56,7 +56,7 @@ void Crew::loop(unsigned worker, size_t jobs, const Job& job) {
   changed_.notify_all();
 }
 
-void Crew::look(const std::function<bool()>& tick) {
+void Crew::poll(const std::function<bool()>& tick) {
   try {
     if (!tick()) stop_.set();
   } catch (...) {

@@ -26,7 +26,7 @@ class Crew {
 
  private:
   void loop(unsigned worker, size_t jobs, const Job& job);
-  void look(const std::function<bool()>& tick);
+  void poll(const std::function<bool()>& tick);
   void fail();
 
   std::atomic<size_t> next_{0};

@@ -17,12 +17,12 @@ namespace tbq {
 namespace {
 
 // How to decode a part of a run, in addition to the options that hold for all parts.
-struct Manner {
+struct PartSettings {
   bool careful = false;
   bool steps = false;                // store the steps of every kind, to count the rows that stay
   const Plugins* plugins = nullptr;  // known so far
   const Renames* renamed = &kNone;   // for files below the run
-  bool again = false;                // the bytes were already counted as progress
+  bool counted = false;              // the bytes were already counted as progress
   std::vector<const Part*> before;   // earlier parts of the same file
 
   static inline const Renames kNone;
@@ -96,35 +96,35 @@ class Decoder {
 
   // ---- files and parts
 
-  PartOptions part_options(const FileSpec& file, const Manner& manner) {
+  PartOptions part_options(const FileSpec& file, const PartSettings& settings) {
     PartOptions part;
     part.kinds = options_.kinds;
     if (options_.restarts != Restarts::tensorboard) {  // that policy needs every step, whatever is asked for
       part.first_step = options_.first_step;
       part.last_step = options_.last_step;
     }
-    if (manner.steps) {
+    if (settings.steps) {
       part.kinds = kEveryKind;
       part.steps_only = true;
     }
     part.defer = options_.defer;
-    part.careful = manner.careful || file.is_below;
+    part.careful = settings.careful || file.is_below;
     part.skippable = options_.skippable;
     part.general_only = options_.general_only;
     part.run = file.run;
-    part.plugins = manner.plugins;
-    if (file.is_below) part.renamed = manner.renamed;
-    part.before = manner.before;
+    part.plugins = settings.plugins;
+    if (file.is_below) part.renamed = settings.renamed;
+    part.before = settings.before;
     part.select = &options_.select;
     part.stop = &crew_.stop();
-    part.progress = manner.again ? nullptr : &bytes_done_;
+    part.progress = settings.counted ? nullptr : &bytes_done_;
     return part;
   }
 
   // Decodes the records that start in [begin, limit) of a file; null if there is nothing to decode. With
   // `search`, looks for the first record from `begin` on.
   std::shared_ptr<Part> decode_file(Worker& worker, uint32_t index, uint64_t begin, uint64_t limit,
-                                    bool search, const Manner& manner) {
+                                    bool search, const PartSettings& settings) {
     File file;
     if (!opener_.open(index, file, worker.reader)) return nullptr;
     auto part = std::make_shared<Part>();
@@ -133,19 +133,19 @@ class Decoder {
       worker.reader.reset(&file, file.size());
       begin = Recovery(worker.reader, &crew_.stop()).find_record(begin).resume;
     }
-    decode_part(file, worker.reader, worker.pool, part_options(specs_[index], manner), begin, limit, *part);
+    decode_part(file, worker.reader, worker.pool, part_options(specs_[index], settings), begin, limit, *part);
     return part;
   }
 
   // Decodes a part again, over the same range.
-  std::shared_ptr<Part> decode_again(Worker& worker, const Part& part, const Manner& manner) {
-    auto again = decode_file(worker, part.file, part.begin, part.limit, false, manner);
-    if (!again) return nullptr;
+  std::shared_ptr<Part> decode_again(Worker& worker, const Part& part, const PartSettings& settings) {
+    auto repeated = decode_file(worker, part.file, part.begin, part.limit, false, settings);
+    if (!repeated) return nullptr;
     for (auto& entry : part.tags.all) {  // the next decode reuses its memory
       entry->scalars.release(worker.pool);
       for (auto& [kind, from] : entry->blobs) from.rows.release(worker.pool);
     }
-    return again;
+    return repeated;
   }
 
   // ---- runs
@@ -159,12 +159,12 @@ class Decoder {
   bool careful_from_the_start(size_t run) const {
     return options_.verify || options_.session_tables || options_.count || own_files(run) > 1;
   }
-  Manner first_manner(size_t run) const {
-    Manner manner;
-    manner.careful = careful_from_the_start(run);
-    manner.steps =
+  PartSettings first_settings(size_t run) const {
+    PartSettings settings;
+    settings.careful = careful_from_the_start(run);
+    settings.steps =
         options_.count && (options_.restarts == Restarts::last || options_.restarts == Restarts::tensorboard);
-    return manner;
+    return settings;
   }
 
   void whole_runs(Worker& worker, const Job& job, Output& output) {
@@ -172,10 +172,10 @@ class Decoder {
     for (uint32_t run = job.first_run; run < job.last_run && !stopped(); ++run) {
       Parts parts;
       Plugins plugins = plugins_of({}, {}, options_.known_tags(specs_[runs_[run]].run));
-      Manner manner = first_manner(run);
-      manner.plugins = &plugins;
+      PartSettings settings = first_settings(run);
+      settings.plugins = &plugins;
       for (auto i = static_cast<uint32_t>(runs_[run]); i < runs_[run + 1]; ++i) {
-        if (auto part = decode_file(worker, i, specs_[i].begin, specs_[i].limit, false, manner)) {
+        if (auto part = decode_file(worker, i, specs_[i].begin, specs_[i].limit, false, settings)) {
           // The first file of a run usually has the metadata of all tags.
           for (const auto& entry : part->tags.all) {
             if (i + 1 < runs_[run + 1] && !entry->metadata.empty()) {
@@ -195,7 +195,7 @@ class Decoder {
   void split_job(Worker& worker, size_t index) {
     const Job& job = jobs_[index];
     outputs_[index].part =
-        decode_file(worker, job.file, job.begin, job.limit, true, first_manner(job.first_run));
+        decode_file(worker, job.file, job.begin, job.limit, true, first_settings(job.first_run));
     if (job.limit == UINT64_MAX) ++files_done_;
     {
       const std::lock_guard lock(parts_mutex_);
@@ -210,16 +210,16 @@ class Decoder {
       // file's beginning is right, and the part is decoded again from there.
       if (!parts.empty() && parts.back()->file == part->file && parts.back()->stopped != part->begin) {
         if (parts.back()->stopped >= jobs_[i].limit || parts.back()->truncated > 0) continue;
-        Manner manner = first_manner(job.first_run);
-        manner.again = true;
-        manner.before = before(parts, parts.size(), part->file);
-        part = decode_file(worker, jobs_[i].file, parts.back()->stopped, jobs_[i].limit, false, manner);
+        PartSettings settings = first_settings(job.first_run);
+        settings.counted = true;
+        settings.before = before(parts, parts.size(), part->file);
+        part = decode_file(worker, jobs_[i].file, parts.back()->stopped, jobs_[i].limit, false, settings);
         if (!part) continue;
       } else if (knew_too_little(*part, before(parts, parts.size(), part->file))) {
-        Manner manner = first_manner(job.first_run);
-        manner.again = true;
-        manner.before = before(parts, parts.size(), part->file);
-        part = decode_again(worker, *part, manner);
+        PartSettings settings = first_settings(job.first_run);
+        settings.counted = true;
+        settings.before = before(parts, parts.size(), part->file);
+        part = decode_again(worker, *part, settings);
         if (!part) continue;
       }
       parts.push_back(std::move(part));
@@ -254,15 +254,15 @@ class Decoder {
   // Decodes parts again if they were decoded with wrong assumptions, then joins all parts.
   void join(Worker& worker, uint32_t run, Parts& parts, Joiner& joiner) {
     const bool by_path = options_.restarts == Restarts::tensorboard;
-    Manner manner = first_manner(run);
-    manner.again = true;
+    PartSettings settings = first_settings(run);
+    settings.counted = true;
     Renames renamed;
-    manner.renamed = &renamed;
+    settings.renamed = &renamed;
     RunSessions sessions;
     // Gives tags of files below the run other names, and orders the sessions.
     const auto order = [&] {
       renamed = renames_of(parts, result_.files);
-      decode_again(worker, parts, manner, [&](const Part& part) {
+      decode_again(worker, parts, settings, [&](const Part& part) {
         return result_.files[part.file].is_below && part.renamed != renamed;
       });
       sessions = order_run(parts, result_.files, by_path);
@@ -271,23 +271,23 @@ class Decoder {
     const auto verify_passed = [&] {
       const auto own = std::count_if(sessions.ordered.begin(), sessions.ordered.end(),
                                      [](const RunSession& session) { return !session.is_below; });
-      if (manner.careful || (own < 2 && !may_begin_earlier(parts))) return;
-      manner.careful = true;
-      decode_again(worker, parts, manner, [](const Part& part) { return part.passed > 0; });
+      if (settings.careful || (own < 2 && !may_begin_earlier(parts))) return;
+      settings.careful = true;
+      decode_again(worker, parts, settings, [](const Part& part) { return part.passed > 0; });
       order();
     };
     verify_passed();
     // Only now is it certain which session is the first, and so which metadata applies.
     Plugins plugins = plugins_of(parts, sessions, options_.known_tags(specs_[runs_[run]].run));
-    manner.plugins = &plugins;
-    if (decode_again(worker, parts, manner,
+    settings.plugins = &plugins;
+    if (decode_again(worker, parts, settings,
                      [&](const Part& part) { return assumed_wrongly(part, plugins); })) {
       order();
       verify_passed();  // with all plugins known, other records may be skipped
     }
     if (!joiner.add(specs_[runs_[run]].run, parts, sessions) && !stopped()) {
-      manner.steps = true;
-      decode_again(worker, parts, manner, [](const Part&) { return true; });
+      settings.steps = true;
+      decode_again(worker, parts, settings, [](const Part&) { return true; });
       sessions = order_run(parts, result_.files, by_path);
       joiner.add(specs_[runs_[run]].run, parts, sessions, true);
     }
@@ -311,13 +311,13 @@ class Decoder {
 
   // Returns whether any part was decoded again. Its sessions may differ then: the file may have changed.
   template <class Which>
-  bool decode_again(Worker& worker, Parts& parts, const Manner& manner, Which&& which) {
+  bool decode_again(Worker& worker, Parts& parts, const PartSettings& settings, Which&& which) {
     bool any = false;
     for (size_t i = 0; i < parts.size(); ++i) {
       if (stopped() || !which(*parts[i])) continue;
-      Manner informed = manner;
+      PartSettings informed = settings;
       informed.before = before(parts, i, parts[i]->file);
-      if (auto again = decode_again(worker, *parts[i], informed)) parts[i] = std::move(again);
+      if (auto repeated = decode_again(worker, *parts[i], informed)) parts[i] = std::move(repeated);
       any = true;
     }
     return any;

@@ -6,7 +6,11 @@
 namespace tbq {
 
 enum class RunEnd : uint8_t { none, finished, failed };
-const char* run_end_name(RunEnd end);
+
+inline const char* run_end_name(RunEnd end) {
+  static constexpr const char* names[] = {"", "finished", "failed"};
+  return names[static_cast<size_t>(end)];
+}
 
 // Collects the files of one run. An end counts only if the run's own files have nothing later:
 // `add_hparams` writes one at once, even if it is called first.

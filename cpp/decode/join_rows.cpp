@@ -49,7 +49,7 @@ double pause_of(const std::vector<Place>& places, const RunSessions& sessions, b
   for (const Place& place : places) {
     if (place.ref.session == last) seen.merge(place.ref.segment->seen);
   }
-  double seconds = seen.last_wall - seen.first_wall;
+  double seconds = seen.last_wall_time - seen.first_wall_time;
   if (!has_times) {
     const TimeSpan& times = sessions.ordered[last].times;
     seconds = times.known ? times.end - times.start() : 0;

@@ -136,8 +136,8 @@ bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
   if ((kinds & options_.kinds) != 0) return false;
   if (here) here->passed = true;  // set even if another check below fails
   if (value.has_metadata) {
-    const bool told = known == here ? knows_metadata(*here) : session_ == 0 && !known->metadata.empty();
-    if (!told) return false;
+    const bool is_known = known == here ? knows_metadata(*here) : session_ == 0 && !known->metadata.empty();
+    if (!is_known) return false;
     const Bytes metadata = bytes.of(value.metadata);
     if (std::ranges::equal(known->metadata.back().bytes, metadata)) return true;
     TagMetadata parsed;

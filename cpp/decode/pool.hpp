@@ -15,11 +15,11 @@ namespace tbq {
 // One thread at a time may use a Pool.
 class Pool {
  public:
-  // Without `walls`, rows have two columns. Unless blocks are `recycled`, each gets its own memory, so that a
-  // sanitizer sees every stray access. With `largest_apart`, the largest blocks get their own slab, so a
-  // long-lived block does not pin others.
-  explicit Pool(bool walls = true, bool recycled = !kSanitized, bool largest_apart = false)
-      : columns_(walls ? 3 : 2), recycled_(recycled), largest_apart_(largest_apart) {}
+  // Without `wall_times`, rows have two columns. Unless blocks are `recycled`, each gets its own memory, so
+  // that a sanitizer sees every stray access. With `largest_apart`, the largest blocks get their own slab, so
+  // a long-lived block does not pin others.
+  explicit Pool(bool wall_times = true, bool recycled = !kSanitized, bool largest_apart = false)
+      : columns_(wall_times ? 3 : 2), recycled_(recycled), largest_apart_(largest_apart) {}
 
   // Columns of eight-byte numbers.
   struct Block {

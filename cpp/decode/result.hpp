@@ -105,7 +105,7 @@ struct ScalarBatch {
   };
   std::shared_ptr<void> owner;
   const int64_t* steps = nullptr;
-  const double* walls = nullptr;  // null if wall times are not wanted
+  const double* wall_times = nullptr;  // null if wall times are not wanted
   const double* values = nullptr;
   uint32_t rows = 0;
   std::vector<Stretch> stretches;

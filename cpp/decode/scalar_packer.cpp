@@ -11,8 +11,8 @@ ScalarBatch copied_together(std::span<const ScalarBatch> batches) {
   ScalarBatch out;
   size_t rows = 0;
   for (const ScalarBatch& batch : batches) rows += batch.rows;
-  const bool walls = !batches.empty() && batches[0].walls;
-  const size_t bytes = (walls ? 3 : 2) * rows * sizeof(double);
+  const bool wall_times = !batches.empty() && batches[0].wall_times;
+  const size_t bytes = (wall_times ? 3 : 2) * rows * sizeof(double);
   if (bytes < kSlab) {
     out.owner = {::operator new(bytes), [](void* data) { ::operator delete(data); }};
   } else {
@@ -20,17 +20,17 @@ ScalarBatch copied_together(std::span<const ScalarBatch> batches) {
   }
   auto* const steps = static_cast<int64_t*>(out.owner.get());
   auto* const values = reinterpret_cast<double*>(steps + rows);
-  double* const times = walls ? values + rows : nullptr;
+  double* const times = wall_times ? values + rows : nullptr;
   for (const ScalarBatch& batch : batches) {
     std::memcpy(steps + out.rows, batch.steps, batch.rows * sizeof(int64_t));
     std::memcpy(values + out.rows, batch.values, batch.rows * sizeof(double));
-    if (walls) std::memcpy(times + out.rows, batch.walls, batch.rows * sizeof(double));
+    if (wall_times) std::memcpy(times + out.rows, batch.wall_times, batch.rows * sizeof(double));
     out.stretches.insert(out.stretches.end(), batch.stretches.begin(), batch.stretches.end());
     out.rows += batch.rows;
   }
   out.steps = steps;
   out.values = values;
-  out.walls = times;
+  out.wall_times = times;
   return out;
 }
 
@@ -65,7 +65,7 @@ void ScalarPacker::add(ScalarSeries& from, uint32_t series, uint64_t begin, uint
         ScalarBatch batch;
         batch.owner = chunk.owner();
         batch.steps = chunk.steps() + offset;
-        batch.walls = chunk.has_walls() ? chunk.walls() + offset : nullptr;
+        batch.wall_times = chunk.has_wall_times() ? chunk.wall_times() + offset : nullptr;
         batch.values = chunk.values() + offset;
         batch.rows = rows;
         batch.stretches.push_back({series, rows});
@@ -90,8 +90,8 @@ void ScalarPacker::copy_rows(const ScalarChunk& chunk, uint32_t series, uint32_t
     const uint32_t count = std::min(rows, packed_.rows - packed_rows_);
     const ScalarChunk to{packed_};
     std::memcpy(to.steps() + packed_rows_, chunk.steps() + begin, count * sizeof(int64_t));
-    if (to.has_walls()) {
-      std::memcpy(to.walls() + packed_rows_, chunk.walls() + begin, count * sizeof(double));
+    if (to.has_wall_times()) {
+      std::memcpy(to.wall_times() + packed_rows_, chunk.wall_times() + begin, count * sizeof(double));
     }
     std::memcpy(to.values() + packed_rows_, chunk.values() + begin, count * sizeof(double));
     if (!packed_stretches_.empty() && packed_stretches_.back().series == series) {
@@ -111,7 +111,7 @@ void ScalarPacker::finish() {
   ScalarBatch batch;
   batch.owner = packed_.slab;
   batch.steps = from.steps();
-  batch.walls = from.walls();
+  batch.wall_times = from.wall_times();
   batch.values = from.values();
   batch.rows = packed_rows_;
   batch.stretches = std::move(packed_stretches_);

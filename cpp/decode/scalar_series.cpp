@@ -16,8 +16,8 @@ std::shared_ptr<void> ScalarChunk::owner() const {
 void ScalarSeries::measure() {
   for (Segment& segment : segments.all) {
     Span seen;
-    seen.first_wall = segment.seen.first_wall;
-    seen.last_wall = segment.seen.last_wall;
+    seen.first_wall_time = segment.seen.first_wall_time;
+    seen.last_wall_time = segment.seen.last_wall_time;
     StepSpan& known = seen.steps;
     uint64_t first = 0;
     for (const ScalarChunk& chunk : chunks) {
@@ -37,9 +37,9 @@ void ScalarSeries::measure() {
         known.max = most;
         known.last = steps[rows - 1];
         segment.last_value = chunk.values()[low - first + rows - 1];
-        if (const double* walls = chunk.walls()) {
-          if (known.count == 0) seen.first_wall = walls[low - first];
-          seen.last_wall = walls[low - first + rows - 1];
+        if (const double* wall_times = chunk.wall_times()) {
+          if (known.count == 0) seen.first_wall_time = wall_times[low - first];
+          seen.last_wall_time = wall_times[low - first + rows - 1];
         }
         known.count += rows;
       }
@@ -70,7 +70,7 @@ void ScalarSeries::grow(Pool& pool) {
   if (copying) {
     ScalarChunk& old = chunks.back();
     std::memcpy(chunk.steps(), old.steps(), size * sizeof(int64_t));
-    if (chunk.has_walls()) std::memcpy(chunk.walls(), old.walls(), size * sizeof(double));
+    if (chunk.has_wall_times()) std::memcpy(chunk.wall_times(), old.wall_times(), size * sizeof(double));
     std::memcpy(chunk.values(), old.values(), size * sizeof(double));
     pool.give_back(std::move(old.block));
     old = std::move(chunk);
@@ -83,7 +83,7 @@ void ScalarSeries::grow(Pool& pool) {
   capacity = rows;
   step_at = chunks.back().steps();
   value_at = chunks.back().values();
-  wall_at = chunks.back().has_walls() ? chunks.back().walls() : value_at;
+  wall_at = chunks.back().has_wall_times() ? chunks.back().wall_times() : value_at;
 }
 
 void ScalarSeries::release(Pool& pool) {

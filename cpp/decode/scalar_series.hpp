@@ -59,9 +59,9 @@ struct ScalarChunk {
   int64_t* steps() const {
     return shared_steps ? shared_steps.get() : reinterpret_cast<int64_t*>(block.data);
   }
-  bool has_walls() const { return block.columns + (lacks_steps ? 1U : 0U) == 3; }
+  bool has_wall_times() const { return block.columns + (lacks_steps ? 1U : 0U) == 3; }
   // Null if there are no wall times.
-  double* walls() const { return has_walls() ? column(block.columns - 2U) : nullptr; }
+  double* wall_times() const { return has_wall_times() ? column(block.columns - 2U) : nullptr; }
   double* values() const { return column(block.columns - 1U); }
   // Owns the columns.
   std::shared_ptr<void> owner() const;
@@ -97,7 +97,8 @@ struct ScalarSeries {
   ScalarRow row(uint64_t index) const {
     const ScalarChunk& from = chunks[index / Pool::kLargest];  // every chunk before the last is full
     index %= Pool::kLargest;
-    return {from.steps()[index], from.has_walls() ? from.walls()[index] : 0.0, from.values()[index]};
+    return {from.steps()[index], from.has_wall_times() ? from.wall_times()[index] : 0.0,
+            from.values()[index]};
   }
   void append(Pool& pool, int64_t step, double wall, double value) {
     if (size == capacity) grow(pool);

@@ -72,22 +72,22 @@ struct TimeSpan {
 // The steps of a series' values, and the wall times of the first and the last.
 struct Span {
   StepSpan steps;
-  double first_wall = 0;
-  double last_wall = 0;
+  double first_wall_time = 0;
+  double last_wall_time = 0;
 
   void add(int64_t step, double wall) {
     if (steps.count == 0) [[unlikely]]
-      first_wall = wall;
-    last_wall = wall;
+      first_wall_time = wall;
+    last_wall_time = wall;
     steps.add(step);
   }
 
   // Adds a span that comes later.
   void merge(const Span& later) {
     if (later.steps.count == 0) return;
-    if (steps.count == 0) first_wall = later.first_wall;
+    if (steps.count == 0) first_wall_time = later.first_wall_time;
     steps.merge(later.steps);
-    last_wall = later.last_wall;
+    last_wall_time = later.last_wall_time;
   }
 };
 

@@ -51,28 +51,26 @@ uint32_t list_of(const TensorView& tensor) {
   return other;
 }
 
+// Appends a field of fixed-width elements, or of one such element.
+TensorError push_fixed(const Field& field, Wire single, size_t size, GrowableBuffer<char>& out) {
+  if (field.wire == single) {
+    out.append(reinterpret_cast<const char*>(&field.value), size);
+    return TensorError::none;
+  }
+  if (field.wire != Wire::bytes || field.bytes.size() % size != 0) return TensorError::malformed;
+  out.append(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+  return TensorError::none;
+}
+
 // Appends the elements of one field of the list.
 TensorError push_field(Dtype dtype, const Field& field, GrowableBuffer<char>& out) {
   switch (field.number) {
     case schema::Tensor::float_val:
     case schema::Tensor::scomplex_val:
-      if (field.wire == Wire::fixed32) {
-        const auto bits = static_cast<uint32_t>(field.value);
-        out.append(reinterpret_cast<const char*>(&bits), 4);
-        return TensorError::none;
-      }
-      if (field.wire != Wire::bytes || field.bytes.size() % 4 != 0) return TensorError::malformed;
-      out.append(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
-      return TensorError::none;
+      return push_fixed(field, Wire::fixed32, 4, out);
     case schema::Tensor::double_val:
     case schema::Tensor::dcomplex_val:
-      if (field.wire == Wire::fixed64) {
-        out.append(reinterpret_cast<const char*>(&field.value), 8);
-        return TensorError::none;
-      }
-      if (field.wire != Wire::bytes || field.bytes.size() % 8 != 0) return TensorError::malformed;
-      out.append(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
-      return TensorError::none;
+      return push_fixed(field, Wire::fixed64, 8, out);
     case schema::Tensor::float8_val:
       if (field.wire != Wire::bytes) return TensorError::malformed;
       out.append(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
@@ -144,14 +142,20 @@ TensorError copy_lists(const TensorView& tensor, RepeatBudget& budget, GrowableB
   return repeat(tensor.count, size, start, budget, out);
 }
 
-template <class T>
-void widen(const char* from, size_t count, GrowableBuffer<double>& out) {
+template <class T, class Convert>
+bool widen(const char* from, size_t count, GrowableBuffer<double>& out, Convert convert) {
   double* to = out.extend(count);
   for (size_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, from + i * sizeof(T), sizeof(T));
-    to[i] = static_cast<double>(value);
+    to[i] = convert(value);
   }
+  return true;
+}
+
+template <class T>
+bool widen(const char* from, size_t count, GrowableBuffer<double>& out) {
+  return widen<T>(from, count, out, [](T value) { return static_cast<double>(value); });
 }
 
 }  // namespace
@@ -159,55 +163,36 @@ void widen(const char* from, size_t count, GrowableBuffer<double>& out) {
 bool widen_numbers(Dtype dtype, const char* from, size_t count, GrowableBuffer<double>& out) {
   switch (dtype) {
     case Dtype::float32:
-      widen<float>(from, count, out);
-      return true;
+      return widen<float>(from, count, out);
     case Dtype::float64:
-      widen<double>(from, count, out);
-      return true;
+      return widen<double>(from, count, out);
     case Dtype::int32:
     case Dtype::qint32:
-      widen<int32_t>(from, count, out);
-      return true;
+      return widen<int32_t>(from, count, out);
     case Dtype::int64:
-      widen<int64_t>(from, count, out);
-      return true;
+      return widen<int64_t>(from, count, out);
     case Dtype::uint32:
-      widen<uint32_t>(from, count, out);
-      return true;
+      return widen<uint32_t>(from, count, out);
     case Dtype::uint64:
-      widen<uint64_t>(from, count, out);
-      return true;
+      return widen<uint64_t>(from, count, out);
     case Dtype::int16:
     case Dtype::qint16:
-      widen<int16_t>(from, count, out);
-      return true;
+      return widen<int16_t>(from, count, out);
     case Dtype::uint16:
     case Dtype::quint16:
-      widen<uint16_t>(from, count, out);
-      return true;
+      return widen<uint16_t>(from, count, out);
     case Dtype::int8:
     case Dtype::qint8:
-      widen<int8_t>(from, count, out);
-      return true;
+      return widen<int8_t>(from, count, out);
     case Dtype::uint8:
     case Dtype::quint8:
-      widen<uint8_t>(from, count, out);
-      return true;
-    case Dtype::boolean: {
-      double* to = out.extend(count);
-      for (size_t i = 0; i < count; ++i) to[i] = from[i] != 0 ? 1.0 : 0.0;
-      return true;
-    }
+      return widen<uint8_t>(from, count, out);
+    case Dtype::boolean:
+      return widen<uint8_t>(from, count, out, [](uint8_t value) { return value != 0 ? 1.0 : 0.0; });
     case Dtype::float16:
-    case Dtype::bfloat16: {
-      double* to = out.extend(count);
-      for (size_t i = 0; i < count; ++i) {
-        uint16_t bits;
-        std::memcpy(&bits, from + 2 * i, 2);
-        to[i] = dtype == Dtype::float16 ? double_of_half(bits) : double_of_bfloat(bits);
-      }
-      return true;
-    }
+      return widen<uint16_t>(from, count, out, [](uint16_t bits) { return double_of_half(bits); });
+    case Dtype::bfloat16:
+      return widen<uint16_t>(from, count, out, [](uint16_t bits) { return double_of_bfloat(bits); });
     default:
       return false;
   }

@@ -4,7 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#if !defined(__cpp_lib_to_chars)
+#include <version>
+// libc++ can read a double from version 20 on, but not a long double, which the official macro would promise.
+#if defined(__cpp_lib_to_chars) || \
+    (defined(_LIBCPP_VERSION) && _LIBCPP_VERSION >= 200000 && !defined(__APPLE__))
+#define TBQ_HAS_FROM_CHARS
+#else
 #include <locale>
 #include <sstream>
 #include <string>
@@ -26,7 +31,7 @@ JsonNumber of_real(double value) { return {JsonValue::real, value, 0}; }
 // The nearest double, by the standard library; infinite numbers are none in JSON.
 JsonNumber slowly(std::string_view text) {
   double value = 0;
-#if defined(__cpp_lib_to_chars)
+#ifdef TBQ_HAS_FROM_CHARS
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec == std::errc::result_out_of_range) {
     // Either too large, or so small that it is 0.

@@ -49,6 +49,13 @@ std::optional<Bytes> WandbWalk::next(Bytes data, uint64_t offset) {
   auto at = static_cast<size_t>(position_ - offset);
   joined_.clear();
   bool open = false;  // a first fragment was read, the last one not yet
+  const auto skip_to = [&](size_t later, const char* code) {
+    lose(position_, offset + later, code);
+    position_ = offset + later;
+    at = later;
+    open = false;
+    joined_.clear();
+  };
   for (;;) {
     const size_t room = left_in_block(offset + at);
     if (room < kHead) {
@@ -68,22 +75,14 @@ std::optional<Bytes> WandbWalk::next(Bytes data, uint64_t offset) {
       // damaged.
       const size_t later = resume_after(data, offset, at);
       if (later == data.size()) return std::nullopt;
-      lose(position_, offset + later, fits ? "bad_payload" : "bad_length");
-      position_ = offset + later;
-      at = later;
-      open = false;
-      joined_.clear();
+      skip_to(later, fits ? "bad_payload" : "bad_length");
       continue;
     }
     const bool in_place = type == kAll || type == kFirst;
     if (!valid || in_place == open) {
       // A fragment that is damaged, or a record without its first or last fragment.
       const size_t later = valid ? (in_place ? at : at + kHead + length) : resume_after(data, offset, at);
-      lose(position_, offset + later, valid ? "torn" : fits ? "bad_payload" : "bad_length");
-      position_ = offset + later;
-      at = later;
-      open = false;
-      joined_.clear();
+      skip_to(later, valid ? "torn" : fits ? "bad_payload" : "bad_length");
       continue;
     }
     const Bytes content(header + kHead, length);

@@ -6,9 +6,7 @@
 #include "fuzz/script.hpp"
 #include "fuzz/tables.hpp"
 #include "io/memory_file.hpp"
-#include "tables/scalars.hpp"
-#include "tables/series_table.hpp"
-#include "tables/session_tables.hpp"
+#include "tables/result_tables.hpp"
 
 namespace {
 

@@ -67,7 +67,7 @@ Rows rows_of(const tbq::Result& result, const tbq::MemoryFile& file, const Wante
       for (uint32_t i = 0; i < stretch.rows; ++i, ++at) {
         if (wanted && !wanted(tag, tbq::Kind::scalars, batch.steps[at])) continue;
         series.steps.push_back(batch.steps[at]);
-        put(series.bytes, batch.walls[at]);
+        put(series.bytes, batch.wall_times[at]);
         put(series.bytes, batch.values[at]);
       }
     }
@@ -141,8 +141,8 @@ std::string reported(const tbq::Result& result, bool readable) {
     say("last", seen.steps.last);
     say("min", seen.steps.min);
     say("max", seen.steps.max);
-    say("first_wall", seen.first_wall);
-    say("last_wall", seen.last_wall);
+    say("first_wall_time", seen.first_wall_time);
+    say("last_wall_time", seen.last_wall_time);
     out += '\n';
   }
   for (const tbq::FileReport& report : result.files) {
@@ -158,8 +158,8 @@ std::string reported(const tbq::Result& result, bool readable) {
     say("first", report.steps.first);
     say("last", report.steps.last);
     say("max", report.steps.max);
-    say("first_wall", report.times.start());
-    say("last_wall", report.times.end);
+    say("first_wall_time", report.times.start());
+    say("last_wall_time", report.times.end);
     out += " by " + report.writer + " " + report.file_version + '\n';
     for (const tbq::Fault& fault : report.faults) {
       out += std::string("  ") + tbq::fault_name(fault.code);

@@ -10,13 +10,13 @@ namespace tbq {
 
 class StopFlag {
  public:
-  bool is_set() const { return set_.load(std::memory_order_relaxed) || (look_ && looked()); }
+  bool is_set() const { return set_.load(std::memory_order_relaxed) || (poll_ && polled()); }
   void set() { set_.store(true, std::memory_order_relaxed); }
 
-  // Makes is_set() call `look` from time to time; `look` may set the flag. For work on a thread that would
+  // Makes is_set() call `poll` from time to time; `poll` may set the flag. For work on a thread that would
   // otherwise wait and poll: after this call, only that thread may call is_set().
-  void look_by(std::function<void()> look, std::chrono::milliseconds interval = kInterval) {
-    look_ = std::move(look);
+  void poll_by(std::function<void()> poll, std::chrono::milliseconds interval = kInterval) {
+    poll_ = std::move(poll);
     interval_ = interval;
   }
 
@@ -25,16 +25,16 @@ class StopFlag {
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool looked() const {
+  bool polled() const {
     const auto now = Clock::now();
     if (now - last_ < interval_) return false;
     last_ = now;
-    look_();
+    poll_();
     return set_.load(std::memory_order_relaxed);
   }
 
   std::atomic<bool> set_{false};
-  std::function<void()> look_;
+  std::function<void()> poll_;
   std::chrono::milliseconds interval_ = kInterval;
   mutable Clock::time_point last_ = Clock::now();
 };

@@ -1,4 +1,5 @@
-// Catches SIGTERM and SIGHUP. The handler only writes a byte, because few functions are allowed in a handler.
+// Catches SIGTERM and SIGHUP, or the console's events on Windows. The handler only writes a byte: few
+// functions are allowed in a handler of signals.
 #include "io/termination.hpp"
 
 #ifndef _WIN32
@@ -114,11 +115,49 @@ void end_by_signal(int number) {
 
 #else
 
-namespace tbq {
+#define WIN32_LEAN_AND_MEAN
+#include <io.h>
+#include <signal.h>
+#include <windows.h>
 
-bool catch_termination(int) { return false; }
-void release_termination() {}
-void end_by_signal(int) {}
+#include <atomic>
+
+namespace tbq {
+namespace {
+
+std::atomic<int> g_pipe{-1};
+
+bool is_handled() {
+  const auto action = signal(SIGBREAK, SIG_GET);  // for the C runtime, all these events are this signal
+  return action != SIG_DFL && action != SIG_GET;
+}
+
+// Windows calls this in a new thread. Other handlers follow if it returns FALSE; the last one ends the
+// process.
+BOOL WINAPI on_console_event(DWORD event) {
+  const bool ends = event == CTRL_BREAK_EVENT || event == CTRL_CLOSE_EVENT || event == CTRL_SHUTDOWN_EVENT;
+  if (!ends || is_handled()) return FALSE;
+  const auto byte = static_cast<unsigned char>(event);
+  const int fd = g_pipe;
+  if (fd < 0 || _write(fd, &byte, 1) != 1) return FALSE;
+  Sleep(INFINITE);  // the reader of the pipe ends the process, or Windows does after some seconds
+  return TRUE;
+}
+
+}  // namespace
+
+bool catch_termination(int fd) {
+  return g_pipe.exchange(fd) >= 0 || SetConsoleCtrlHandler(on_console_event, TRUE) != 0;
+}
+
+void release_termination() {
+  if (g_pipe.exchange(-1) >= 0) SetConsoleCtrlHandler(on_console_event, FALSE);
+}
+
+void end_by_signal(int /*number*/) {
+  constexpr UINT kEndedByConsole = 0xC000013A;  // STATUS_CONTROL_C_EXIT, as without a handler
+  TerminateProcess(GetCurrentProcess(), kEndedByConsole);
+}
 
 }  // namespace tbq
 

@@ -1,5 +1,5 @@
 // Turns SIGTERM and SIGHUP into bytes in a pipe, so that an ordinary thread can tidy up before they end the
-// process.
+// process. On Windows these are the events of the console: Ctrl-Break, its closing, and the shutdown.
 #pragma once
 
 namespace tbq {
@@ -7,8 +7,7 @@ namespace tbq {
 // From now on, SIGTERM and SIGHUP write their number as one byte to the pipe `fd` (its writing end), unless
 // the signal is already handled or ignored. Any thread may call this; Python's `signal` works on the main
 // thread only. In a forked child the signals end the process as usual, until the child calls this itself.
-// Returns false if the signals are not caught: other handlers have all of them, or this system has no such
-// signals.
+// Returns false if the signals are not caught because other handlers have all of them.
 bool catch_termination(int fd);
 
 // Restores the default action, if our handler is still set.

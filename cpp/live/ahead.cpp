@@ -11,7 +11,7 @@ void LiveRun::plan_ahead(BlockReader& reader, std::vector<AheadJob>& jobs) {
     LiveFile& file = *files_[i];
     file.ahead = {};
     if (file.change == FileChange::none || file.change == FileChange::gone) continue;
-    const uint64_t begin = file.begin_of_news();
+    const uint64_t begin = file.begin_of_new_bytes();
     const uint64_t bytes = std::min(file.now.size, file.until) - begin;
     if (options_.threads < 2 || bytes < 2 * options_.split) continue;
     File handle;

@@ -20,10 +20,10 @@ void each_x(const Curve& curve, Axis axis, const Points& points, Call&& call) {
       for (size_t i = 0; i < points.count; ++i) call(i, static_cast<double>(points.steps[i]));
       break;
     case Axis::relative:
-      for (size_t i = 0; i < points.count; ++i) call(i, points.walls[i] - curve.began);
+      for (size_t i = 0; i < points.count; ++i) call(i, points.wall_times[i] - curve.began);
       break;
     case Axis::wall:
-      for (size_t i = 0; i < points.count; ++i) call(i, points.walls[i]);
+      for (size_t i = 0; i < points.count; ++i) call(i, points.wall_times[i]);
       break;
   }
 }

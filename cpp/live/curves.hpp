@@ -11,7 +11,7 @@ namespace tbq {
 // Points of a series that are consecutive in memory.
 struct Points {
   const int64_t* steps = nullptr;
-  const double* walls = nullptr;
+  const double* wall_times = nullptr;
   const double* values = nullptr;
   size_t count = 0;
 };

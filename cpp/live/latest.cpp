@@ -47,7 +47,7 @@ Row row_of(const Piece& piece, uint64_t at) {
     return {row.step, row.wall_time, 0};
   }
   for (const ScalarChunk& chunk : piece.scalars->chunks) {
-    if (at < chunk.rows) return {chunk.steps()[at], chunk.walls()[at], chunk.values()[at]};
+    if (at < chunk.rows) return {chunk.steps()[at], chunk.wall_times()[at], chunk.values()[at]};
     at -= chunk.rows;
   }
   return {};

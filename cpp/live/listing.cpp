@@ -113,7 +113,7 @@ std::vector<SeriesListing> LiveRun::listing() const {
             if (low < high) inside.push_back({low - before, high - before});
           }
           add_rows(listing, inside, [&](uint64_t at) {
-            return ScalarRow{chunk.steps()[at], chunk.walls()[at], chunk.values()[at]};
+            return ScalarRow{chunk.steps()[at], chunk.wall_times()[at], chunk.values()[at]};
           });
           before += chunk.rows;
         }

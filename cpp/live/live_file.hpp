@@ -44,8 +44,8 @@ struct LiveFile {
   uint32_t id = 0;        // the number of its report; a new one each time the file is read from the start
   FileStatus status;      // at the last read
   bool known = false;
-  bool again = false;  // some bytes were left for the next poll
-  FileReport opened;   // the findings of opening it
+  bool has_rest = false;  // some bytes were left for the next poll
+  FileReport opened;      // the findings of opening it
 
   FileStatus now;  // the result of the last check
   FileChange change = FileChange::none;
@@ -74,9 +74,11 @@ struct LiveFile {
     first = last = {};
   }
   // The offset to read from, if the file is what its status claims, and the number of bytes to read.
-  uint64_t begin_of_news() const { return change == FileChange::grown && now.size >= settled ? settled : 0; }
-  uint64_t news() const {
-    return change == FileChange::none || change == FileChange::gone ? 0 : now.size - begin_of_news();
+  uint64_t begin_of_new_bytes() const {
+    return change == FileChange::grown && now.size >= settled ? settled : 0;
+  }
+  uint64_t new_bytes() const {
+    return change == FileChange::none || change == FileChange::gone ? 0 : now.size - begin_of_new_bytes();
   }
   // The change that a new status shows; if the file may have grown, its content must still be compared.
   FileChange compare(const FileStatus& found) const;

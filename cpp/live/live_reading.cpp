@@ -45,7 +45,7 @@ bool LiveRun::read_file(LiveReader& reader, LiveFile& known, const StopFlag& sto
   const bool readable = FileOpener(options_, opened).open(0, handle, reader.reader);
   file.opened = std::move(opened[0]);
   file.known = true;
-  file.again = false;
+  file.has_rest = false;
   file.status = file.now;
   if (file.opened.state != FileState::unreadable && !file.opened.compressed) file.status = handle.status();
   Parts dropped;
@@ -103,7 +103,7 @@ void LiveRun::read_parts(LiveReader& reader, LiveFile& file, const File& handle,
   }
   reader.reader.reset(&handle, handle.size());  // other threads may have read the pieces
   file.remember(reader.reader);
-  file.again = !file.tail && file.settled >= until && file.settled < file.status.size;
+  file.has_rest = !file.tail && file.settled >= until && file.settled < file.status.size;
 }
 
 // Keeps the rows of a part delivered after the part was decoded again.
@@ -124,16 +124,16 @@ void LiveRun::decode_again(LiveReader& reader, const StopFlag& stop, Which&& whi
       if (!which(*file, *part)) return;
       File handle;
       if (handle.open(file->opened.unpacked.empty() ? file->path : file->opened.unpacked) != 0) return;
-      auto again = decode(reader, handle, *file, part->begin, limit, stop);
-      if (stop.is_set() || again->stopped != part->stopped || again->records != part->records)
+      auto repeated = decode(reader, handle, *file, part->begin, limit, stop);
+      if (stop.is_set() || repeated->stopped != part->stopped || repeated->records != part->records)
         return;  // the file was replaced
-      again->truncated = part->truncated;
+      repeated->truncated = part->truncated;
       dropped_.reserve(dropped_.size() + 1);
-      fresh_.insert(again.get());
+      fresh_.insert(repeated.get());
       // Nothing can fail from here on.
-      transfer(*part, *again, delivered_);
+      transfer(*part, *repeated, delivered_);
       dropped_.push_back(std::move(part));
-      part = std::move(again);
+      part = std::move(repeated);
     };
     for (auto& part : file->parts) correct(part, part->stopped);
     if (file->tail) correct(file->tail, UINT64_MAX);

@@ -61,7 +61,7 @@ void LiveRun::set_files(std::span<const FileSpec> specs) {
   dirty_ = dirty_ || any;
 }
 
-bool LiveRun::look(uint64_t& bytes) {
+bool LiveRun::find_new_bytes(uint64_t& bytes) {
   bool any = dirty_;
   for (auto& file : files_) {
     file->ahead = {};  // left over from a check that was stopped
@@ -73,7 +73,7 @@ bool LiveRun::look(uint64_t& bytes) {
     }
     file->until = UINT64_MAX;
     any = any || file->change != FileChange::none;
-    bytes += file->news();
+    bytes += file->new_bytes();
   }
   return any;
 }
@@ -81,16 +81,16 @@ bool LiveRun::look(uint64_t& bytes) {
 uint64_t LiveRun::limit(uint64_t bytes) {
   uint64_t left = 0;
   for (auto& file : files_) {
-    const uint64_t news = file->news();
+    const uint64_t new_bytes = file->new_bytes();
     if (bytes == 0 && file->change == FileChange::grown) {
       file->change = FileChange::none;
-      left += news;
+      left += new_bytes;
       continue;
     }
-    const uint64_t taken = std::min(news, std::max<uint64_t>(bytes, 1));
-    if (taken < news) file->until = file->begin_of_news() + taken;
-    left += news - taken;
-    bytes -= std::min(bytes, taken);
+    const uint64_t share = std::min(new_bytes, std::max<uint64_t>(bytes, 1));
+    if (share < new_bytes) file->until = file->begin_of_new_bytes() + share;
+    left += new_bytes - share;
+    bytes -= std::min(bytes, share);
   }
   return left;
 }
@@ -173,7 +173,7 @@ bool LiveRun::has_fresh_tag(const std::function<bool(const std::string&)>& is) c
   });
 }
 
-bool LiveRun::look_again_at(const SeriesNames& series) {
+bool LiveRun::recheck(const SeriesNames& series) {
   SeriesNames names;
   add_tags(names);
   bool any = false;
@@ -327,7 +327,7 @@ std::vector<Curve> LiveRun::curves(const std::vector<std::string>& tags) const {
           const uint64_t high = std::min(stretch.end, first + chunk.rows);
           if (low < high) {
             const size_t at = static_cast<size_t>(low - first);
-            curve.points.push_back({chunk.steps() + at, chunk.walls() + at, chunk.values() + at,
+            curve.points.push_back({chunk.steps() + at, chunk.wall_times() + at, chunk.values() + at,
                                     static_cast<size_t>(high - low)});
           }
           first += chunk.rows;

@@ -58,7 +58,7 @@ struct LiveChange {
   FileChange what = FileChange::none;
 };
 
-// The news of the runs that one thread reads, one after the other.
+// What is new in the runs that one thread reads, one after the other.
 struct RunsUpdate {
   std::unique_ptr<Joiner> rows;  // files are numbered as in `files`
   std::vector<FileReport> files;
@@ -79,12 +79,12 @@ class LiveRun {
   void set_files(std::span<const FileSpec> files);
   // Whether there is anything to read. Asks the system for the status of each file, and adds the bytes to
   // read to `bytes`.
-  bool look(uint64_t& bytes);
+  bool find_new_bytes(uint64_t& bytes);
   // Leaves everything after about `bytes` bytes for the next poll; returns the number of bytes left. Reads at
   // least one record of a new file.
   uint64_t limit(uint64_t bytes);
-  // Divides the news that look() found in large files into pieces, and decodes one piece. Several threads may
-  // call the latter.
+  // Divides the bytes that find_new_bytes() found in large files into pieces, and decodes one piece. Several
+  // threads may call the latter.
   struct AheadJob {
     LiveRun* run = nullptr;
     size_t file = 0;
@@ -92,9 +92,9 @@ class LiveRun {
   };
   void plan_ahead(BlockReader& reader, std::vector<AheadJob>& jobs);
   void read_ahead(LiveReader& reader, const StopFlag& stop, const AheadJob& job);
-  // Reads the news that look() found.
+  // Reads the bytes that find_new_bytes() found.
   void read(LiveReader& reader, const StopFlag& stop);
-  // Appends the news to `out`; without the rows, if `silent`. They are returned again by the next update,
+  // Appends the new rows to `out`; without the rows, if `silent`. They are returned again by the next update,
   // until commit() confirms the delivery.
   struct Asked {
     bool silent = false;
@@ -108,7 +108,7 @@ class LiveRun {
   bool has_fresh_tag(const std::function<bool(const std::string&)>& is) const;
   // Marks these series, because other rows of them may be visible now: the next update checks them. Returns
   // false if the run has none of them.
-  bool look_again_at(const SeriesNames& series);
+  bool recheck(const SeriesNames& series);
   // Decodes many parts of a file again as one; a compressed file never has many. Only after commit().
   bool may_merge() const;
   void merge_parts(LiveReader& reader, const SeriesNames* hidden, const StopFlag& stop);

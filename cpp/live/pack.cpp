@@ -99,7 +99,8 @@ void pack(Part& part, Pool& pool, Pool* kept) {
       std::memcpy(packed.steps(), from.steps(), from.rows * sizeof(int64_t));
     }
     at += bytes_of(packed);
-    if (from.has_walls()) std::memcpy(packed.walls(), from.walls(), from.rows * sizeof(double));
+    if (from.has_wall_times())
+      std::memcpy(packed.wall_times(), from.wall_times(), from.rows * sizeof(double));
     std::memcpy(packed.values(), from.values(), from.rows * sizeof(double));
     std::swap(from, packed);
     pool.give_back(std::move(packed.block));

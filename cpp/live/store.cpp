@@ -61,23 +61,23 @@ void Store::set_files(const std::vector<std::string>& runs, const std::vector<Fi
   runs_ = std::move(next);
 }
 
-uint64_t Store::look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes) {
+uint64_t Store::find_changes(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes) {
   for (const auto& run : gone_) changed.push_back(run.get());
   uint64_t left = 0;
   const size_t first = most == UINT64_MAX || runs_.empty() ? 0 : next_ % runs_.size();
   for (size_t i = 0; i < runs_.size(); ++i) {
     const size_t place = (first + i) % runs_.size();
     LiveRun& run = *runs_[place];
-    uint64_t news = 0;
-    if (!run.look(news)) continue;
-    if (bytes < most || news == 0) {
-      const uint64_t rest = news > most - bytes ? run.limit(most - bytes) : 0;
-      bytes += news - rest;
+    uint64_t new_bytes = 0;
+    if (!run.find_new_bytes(new_bytes)) continue;
+    if (bytes < most || new_bytes == 0) {
+      const uint64_t rest = new_bytes > most - bytes ? run.limit(most - bytes) : 0;
+      bytes += new_bytes - rest;
       left += rest;
-      if (news > 0) next_ = place + 1;  // other runs get their turn before this run continues
+      if (new_bytes > 0) next_ = place + 1;  // other runs get their turn before this run continues
       changed.push_back(&run);
     } else {
-      left += news;
+      left += new_bytes;
     }
   }
   if (first > 0) sort_runs(changed);
@@ -95,7 +95,7 @@ std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
   const unsigned threads = in_place ? 0 : std::max(1U, options_.threads);
   std::vector<LiveRun*> changed;
   uint64_t bytes = 0;
-  const uint64_t left = look(most, changed, bytes);
+  const uint64_t left = find_changes(most, changed, bytes);
   while (readers_.size() < options_.threads) readers_.push_back(std::make_unique<LiveReader>(options_));
   for (const auto& reader : readers_) reader->much = bytes >= kMuch;
   // Calls job(reader, index, stop) on threads; false if it was stopped.
@@ -138,7 +138,7 @@ std::shared_ptr<Update> Store::poll(bool rows, uint64_t most, bool in_place) {
   update->left = left;
   made.clear();
   // Nothing can fail from here on: the rows of the update count as delivered, and the update stays available
-  // until taken() is called.
+  // until received() is called.
   for (LiveRun* run : changed) run->commit();
   std::erase_if(changed, [](const LiveRun* run) { return !run->may_merge(); });  // drops gone runs too
   gone_.clear();
@@ -175,7 +175,7 @@ void Store::hide(std::vector<LiveRun*>& changed) {
                                 std::inserter(differ, differ.end()));
   for (const auto& run : runs_) {
     if (differ.empty()) break;
-    if (run->look_again_at(differ) && std::find(changed.begin(), changed.end(), run.get()) == changed.end())
+    if (run->recheck(differ) && std::find(changed.begin(), changed.end(), run.get()) == changed.end())
       changed.push_back(run.get());
   }
   sort_runs(changed);

@@ -1,4 +1,4 @@
-// A followed log directory: everything read so far, and the news since the last poll.
+// A followed log directory: everything read so far, and what is new since the last poll.
 #pragma once
 
 #include <memory>
@@ -33,17 +33,17 @@ class Store {
   explicit Store(DecodeOptions options, Exactly exactly = {});
 
   // Sets the files to follow: files of one run together, runs in order. Files no longer listed are gone. Must
-  // not be called while an update waits for taken(), because that update numbers the runs as before.
+  // not be called while an update waits for received(), because that update numbers the runs as before.
   void set_files(const std::vector<std::string>& runs, const std::vector<FileSpec>& files);
 
-  // Checks every file and reads what is new. Returns the same update until taken() is called, so an interrupt
-  // on the way to the caller loses nothing. What was read before a failure, or before a stop (which returns
-  // null), comes with the next call. Without `rows`, an update only lists the changed files. Everything after
-  // about `most` bytes is left for the next update. With `in_place`, starts no thread.
+  // Checks every file and reads what is new. Returns the same update until received() is called, so an
+  // interrupt on the way to the caller loses nothing. What was read before a failure, or before a stop (which
+  // returns null), comes with the next call. Without `rows`, an update only lists the changed files.
+  // Everything after about `most` bytes is left for the next update. With `in_place`, starts no thread.
   std::shared_ptr<Update> poll(bool rows = true, uint64_t most = UINT64_MAX, bool in_place = false);
   bool has_update() const { return ready_ != nullptr; }
   // Confirms an update, so that the next poll returns another one; does nothing if it was confirmed before.
-  void taken(const Update& update) {
+  void received(const Update& update) {
     if (ready_.get() == &update) ready_.reset();
   }
 
@@ -66,7 +66,7 @@ class Store {
  private:
   // Finds the runs that changed and the number of bytes to read from them now; returns the number of bytes
   // left.
-  uint64_t look(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes);
+  uint64_t find_changes(uint64_t most, std::vector<LiveRun*>& changed, uint64_t& bytes);
   // Determines which series are hidden now, and adds the runs with changed rows to `changed`.
   void hide(std::vector<LiveRun*>& changed);
   void sort_runs(std::vector<LiveRun*>& changed) const;
@@ -79,7 +79,7 @@ class Store {
   std::vector<std::unique_ptr<LiveRun>> runs_;  // in the order of set_files()
   std::vector<std::unique_ptr<LiveRun>> gone_;  // their rows must still be retracted
   std::vector<std::unique_ptr<LiveReader>> readers_;
-  std::shared_ptr<Update> ready_;  // not yet confirmed by taken()
+  std::shared_ptr<Update> ready_;  // not yet confirmed by received()
   size_t next_ = 0;                // the run with which a limited poll begins
 };
 

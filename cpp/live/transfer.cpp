@@ -29,10 +29,10 @@ void transfer_segments(const std::vector<Segment>& before, const std::vector<Seg
 
 void transfer(const Part& before, const Part& now, Delivered& delivered) noexcept {
   for (const auto& entry : before.tags.all) {
-    const TagEntry* again = now.tags.find(entry->tag);
-    if (!again) continue;
+    const TagEntry* match = now.tags.find(entry->tag);
+    if (!match) continue;
     const ScalarSeries& from = entry->scalars;
-    const ScalarSeries& to = again->scalars;
+    const ScalarSeries& to = match->scalars;
     transfer_segments(from.segments.all, to.segments.all, delivered, [&](uint64_t begin, uint64_t end) {
       for (uint64_t row = begin; row < end; ++row) {
         const ScalarRow a = from.row(row);
@@ -43,7 +43,7 @@ void transfer(const Part& before, const Part& now, Delivered& delivered) noexcep
     });
     for (const auto& of_kind : entry->blobs) {
       const BlobSeries& series = of_kind.second;  // not a structured binding: clang 14 cannot capture those
-      const BlobSeries* other = again->blobs.find(of_kind.first);
+      const BlobSeries* other = match->blobs.find(of_kind.first);
       if (!other) continue;
       const BlobSeries& blobs = *other;
       transfer_segments(series.segments.all, blobs.segments.all, delivered,

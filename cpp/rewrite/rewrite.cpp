@@ -39,7 +39,7 @@ class RunRewriter {
         reader_(options.block) {}
 
   RewriteReport run(const std::string& target) {
-    if (options_.tick) stop_.look_by([this] { look(); });
+    if (options_.tick) stop_.poll_by([this] { poll(); });
     if (options_.max_points > 0 && (!walk(Pass::count) || !walk(Pass::pick))) return report_;
     if (out_.open(target) != 0) return unwritable();
     if (!walk(Pass::write)) return report_;
@@ -230,11 +230,11 @@ class RunRewriter {
 
   void passed(uint64_t bytes) {
     since_ += bytes;
-    if (since_ >= kTick) look();
+    if (since_ >= kTick) poll();
   }
 
   // Reports the bytes processed and checks whether to continue, also while the walk searches past damage.
-  void look() {
+  void poll() {
     if (!options_.tick || report_.state != RewriteState::done) return;
     if (!options_.tick(std::exchange(since_, 0))) {
       stop(RewriteState::cancelled, 0);

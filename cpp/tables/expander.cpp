@@ -22,7 +22,7 @@ void Expander::add_keys(const Value& value, size_t rows) {
   run_codes_.fill(value.run, rows);
   tag_codes_.fill(value.tag, rows);
   steps_.fill(value.row->step, rows);
-  walls_.fill(value.row->wall_time, rows);
+  wall_times_.fill(value.row->wall_time, rows);
   if (numbered_) numbers_of_values_.fill(value.number, rows);
 }
 
@@ -30,10 +30,10 @@ void Expander::add_keys(std::span<const BlobRow> rows, int32_t run, int32_t tag)
   run_codes_.fill(run, rows.size());
   tag_codes_.fill(tag, rows.size());
   int64_t* steps = steps_.extend(rows.size());
-  double* walls = walls_.extend(rows.size());
+  double* wall_times = wall_times_.extend(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     steps[i] = rows[i].step;
-    walls[i] = rows[i].wall_time;
+    wall_times[i] = rows[i].wall_time;
   }
 }
 
@@ -41,7 +41,7 @@ void Expander::reserve_keys(uint64_t rows) {
   run_codes_.reserve(static_cast<size_t>(rows));
   tag_codes_.reserve(static_cast<size_t>(rows));
   steps_.reserve(static_cast<size_t>(rows));
-  walls_.reserve(static_cast<size_t>(rows));
+  wall_times_.reserve(static_cast<size_t>(rows));
 }
 
 void Expander::finish_keys(Batch& batch, const std::shared_ptr<const Column>& runs,
@@ -58,7 +58,7 @@ void Expander::finish_keys(Batch& batch, const std::shared_ptr<const Column>& ru
   batch.columns.push_back(dictionary_column("run", Buffer::of(std::move(run_codes_)), rows, runs));
   batch.columns.push_back(dictionary_column("tag", Buffer::of(std::move(tag_codes_)), rows, tags));
   plain("step", "l", Buffer::of(std::move(steps_)));
-  plain("wall_time", "g", Buffer::of(std::move(walls_)));
+  plain("wall_time", "g", Buffer::of(std::move(wall_times_)));
   if (numbered_) plain(kNumberColumn, "l", Buffer::of(std::move(numbers_of_values_)));
 }
 

@@ -96,7 +96,7 @@ class Expander {
   GrowableBuffer<int32_t> run_codes_;
   GrowableBuffer<int32_t> tag_codes_;
   GrowableBuffer<int64_t> steps_;
-  GrowableBuffer<double> walls_;
+  GrowableBuffer<double> wall_times_;
   GrowableBuffer<int64_t> numbers_of_values_;
 };
 

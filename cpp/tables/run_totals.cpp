@@ -1,3 +1,4 @@
+// Computes the totals of runs from the columns of a table of series.
 #include "tables/run_totals.hpp"
 
 #include <algorithm>

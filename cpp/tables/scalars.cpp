@@ -1,12 +1,11 @@
 // Exports the scalars of a result as an Arrow stream: columns without a copy, and dictionary codes for run
 // and tag.
-#include "tables/scalars.hpp"
-
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "tables/arrow.hpp"
+#include "tables/result_tables.hpp"
 
 namespace tbq {
 namespace {
@@ -100,7 +99,7 @@ void export_scalars(const Result& result, std::vector<ScalarBatch> scalars,
       batch.columns.push_back(std::move(plain));
     };
     if (wanted(ScalarColumn::step)) add("step", "l", from.steps);
-    if (wanted(ScalarColumn::wall_time)) add("wall_time", "g", from.walls);
+    if (wanted(ScalarColumn::wall_time)) add("wall_time", "g", from.wall_times);
     if (wanted(ScalarColumn::value)) add("value", "g", from.values);
     batches.push_back(std::move(batch));
   }

@@ -82,7 +82,7 @@ std::vector<SubRunFacts> sub_run_facts(const Result& result, size_t runs) {
     const uint64_t count = series.seen.steps.count;
     if (series.kind == Kind::scalars) {
       of_run.most = std::max(of_run.most, count);
-      of_run.first_metric = std::min(of_run.first_metric, series.seen.first_wall);
+      of_run.first_metric = std::min(of_run.first_metric, series.seen.first_wall_time);
     } else if (series.kind == Kind::hparams) {
       const auto* entry = std::find(std::begin(kEntries), std::end(kEntries), series.tag);
       of_run.other = of_run.other || entry == std::end(kEntries);
@@ -90,7 +90,7 @@ std::vector<SubRunFacts> sub_run_facts(const Result& result, size_t runs) {
       of_run.entries |= flag;
       if (flag == kStart) {
         of_run.calls = count;
-        of_run.start = series.seen.first_wall;
+        of_run.start = series.seen.first_wall_time;
         const auto* data = reinterpret_cast<const uint8_t*>(series.metadata_bytes.data());
         if (!read_start({data, series.metadata_bytes.size()}, of_run, facts[series.run].hparams))
           of_run.other = true;

@@ -6,9 +6,7 @@
 #include <stdexcept>
 
 #include "io/memory_file.hpp"
-#include "tables/scalars.hpp"
-#include "tables/series_table.hpp"
-#include "tables/session_tables.hpp"
+#include "tables/result_tables.hpp"
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
 #include "tests/files.hpp"

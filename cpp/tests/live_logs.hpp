@@ -56,7 +56,7 @@ std::string more(int first, int last, double wall) {
 // Returns the next update and confirms it.
 std::shared_ptr<tbq::Update> next_update(tbq::Store& store, bool rows = true, uint64_t most = UINT64_MAX) {
   std::shared_ptr<tbq::Update> update = store.poll(rows, most);
-  store.taken(*update);
+  store.received(*update);
   return update;
 }
 

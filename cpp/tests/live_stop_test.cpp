@@ -84,10 +84,10 @@ TEST(an_update_is_returned_until_it_is_confirmed) {
   const std::shared_ptr<tbq::Update> first = store.poll();
   file.write(log(0, 9, 10));
   CHECK(store.poll() == first && first->added.scalar_rows() == 5 && store.has_update());
-  store.taken(*first);
+  store.received(*first);
   CHECK(!store.has_update());
   const std::shared_ptr<tbq::Update> second = store.poll();
-  store.taken(*first);  // a second time: it is no longer the current update
+  store.received(*first);  // a second time: it is no longer the current update
   CHECK(second->added.scalar_rows() == 4 && store.poll() == second);
 }
 
@@ -119,13 +119,13 @@ TEST(a_stop_at_any_moment_loses_nothing) {
       // Reads and delivers, unless it is stopped at its n-th question.
       const auto poll = [&](int n) {
         tbq::StopFlag stop;
-        stop.look_by(
+        stop.poll_by(
             [&] {
               if (n-- == 0) stop.set();
             },
             std::chrono::milliseconds(0));
         uint64_t bytes = 0;
-        if (!run.look(bytes)) return true;
+        if (!run.find_new_bytes(bytes)) return true;
         std::vector<tbq::LiveRun::AheadJob> jobs;
         run.plan_ahead(reader.reader, jobs);
         for (const auto& job : jobs) run.read_ahead(reader, stop, job);

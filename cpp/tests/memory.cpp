@@ -20,7 +20,7 @@
 #include "io/memory_file.hpp"
 #include "live/store.hpp"
 #include "tables/kinds.hpp"
-#include "tables/scalars.hpp"
+#include "tables/result_tables.hpp"
 #include "tests/bytes.hpp"
 #include "tests/check.hpp"
 #include "tests/files.hpp"
@@ -263,7 +263,7 @@ TEST(a_poll_returns_each_row_once_whichever_allocation_fails) {
         const std::shared_ptr<tbq::Update> update = store.poll(true, UINT64_MAX, true);
         const int64_t later = std::exchange(allocations_left, -1);
         add_update(delivered, *update);
-        store.taken(*update);
+        store.received(*update);
         allocations_left = later;
       };
       std::vector<std::string> runs{"a", "b"};

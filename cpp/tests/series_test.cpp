@@ -60,8 +60,8 @@ TEST(columns_that_grow_together_spread_over_the_cache) {
   const auto line = [](const void* at) { return reinterpret_cast<uintptr_t>(at) / 64 % 64; };
   const auto& a = first.chunks.back();
   const auto& b = second.chunks.back();
-  const uintptr_t lines[] = {line(a.steps()), line(a.walls()), line(a.values()),
-                             line(b.steps()), line(b.walls()), line(b.values())};
+  const uintptr_t lines[] = {line(a.steps()), line(a.wall_times()), line(a.values()),
+                             line(b.steps()), line(b.wall_times()), line(b.values())};
   for (size_t i = 0; i < 6; ++i) {
     for (size_t j = 0; j < i; ++j) CHECK(lines[i] != lines[j]);
   }
@@ -95,16 +95,16 @@ TEST(a_series_gets_about_the_memory_that_it_needs) {
 }
 
 TEST(wall_times_that_are_not_kept_are_absent) {
-  for (const bool walls : {true, false}) {
-    tbq::Pool pool(walls);
+  for (const bool wall_times : {true, false}) {
+    tbq::Pool pool(wall_times);
     tbq::ScalarSeries series;
     for (int i = 0; i < 1000; ++i) series.append(pool, i, 100 + i, -i);
     series.finish();
     for (const tbq::ScalarChunk& chunk : series.chunks) {
-      CHECK(chunk.has_walls() == walls && (chunk.walls() != nullptr) == walls);
+      CHECK(chunk.has_wall_times() == wall_times && (chunk.wall_times() != nullptr) == wall_times);
       for (uint32_t i = 0; i < chunk.rows; ++i) {
         CHECK(chunk.values()[i] == -static_cast<double>(chunk.steps()[i]));
-        if (walls) CHECK(chunk.walls()[i] == 100 + static_cast<double>(chunk.steps()[i]));
+        if (wall_times) CHECK(chunk.wall_times()[i] == 100 + static_cast<double>(chunk.steps()[i]));
       }
     }
     series.release(pool);

@@ -10,8 +10,8 @@ namespace {
 
 bool same(const tbq::Span& a, const tbq::Span& b) {
   return a.steps.count == b.steps.count && a.steps.first == b.steps.first && a.steps.last == b.steps.last &&
-         a.steps.min == b.steps.min && a.steps.max == b.steps.max && a.first_wall == b.first_wall &&
-         a.last_wall == b.last_wall;
+         a.steps.min == b.steps.min && a.steps.max == b.steps.max && a.first_wall_time == b.first_wall_time &&
+         a.last_wall_time == b.last_wall_time;
 }
 bool same(const tbq::TimeSpan& a, const tbq::TimeSpan& b) {
   return a.known == b.known && a.begin == b.begin && a.earliest == b.earliest && a.end == b.end;
@@ -21,12 +21,12 @@ bool same(const tbq::TimeSpan& a, const tbq::TimeSpan& b) {
 
 TEST(spans_do_not_depend_on_how_they_are_divided) {
   const std::vector<int64_t> steps = {5, 7, 3, INT64_MIN, 7, INT64_MAX, 0};
-  const std::vector<double> walls = {0, std::nan(""), -5, 0, 3, HUGE_VAL, 2};
+  const std::vector<double> wall_times = {0, std::nan(""), -5, 0, 3, HUGE_VAL, 2};
   tbq::Span all;
   tbq::TimeSpan times;
   for (size_t i = 0; i < steps.size(); ++i) {
     all.add(steps[i], static_cast<double>(i));
-    times.add(walls[i]);
+    times.add(wall_times[i]);
   }
   CHECK(all.steps.count == 7 && all.steps.first == 5 && all.steps.last == 0);
   CHECK(all.steps.min == INT64_MIN && all.steps.max == INT64_MAX);
@@ -38,7 +38,7 @@ TEST(spans_do_not_depend_on_how_they_are_divided) {
       for (size_t i = 0; i < steps.size(); ++i) {
         const size_t part = i < first ? 0 : i < second ? 1 : 2;
         spans[part].add(steps[i], static_cast<double>(i));
-        parts[part].add(walls[i]);
+        parts[part].add(wall_times[i]);
       }
       for (const size_t part : {1, 2}) {
         spans[0].merge(spans[part]);

@@ -109,4 +109,75 @@ TEST(a_descriptor_of_another_file_is_not_written_to) {
         }) == -SIGTERM);
 }
 
+#else
+
+#define WIN32_LEAN_AND_MEAN
+#include <fcntl.h>
+#include <io.h>
+#include <signal.h>
+#include <windows.h>
+
+#include <cstdlib>
+#include <string>
+
+using namespace tbq;
+
+namespace {
+
+constexpr const char* kRole = "TBQ_TERMINATION_TEST";
+constexpr DWORD kEndedByConsole = 0xC000013A;
+
+void ignore(int) {}
+
+// In a child process: plays the role that its parent chose, and ends.
+void play(const std::string& role) {
+  int ends[2];
+  if (_pipe(ends, 256, _O_BINARY) != 0 || !catch_termination(ends[1])) _exit(1);
+  if (role == "released") release_termination();
+  if (role == "handled") signal(SIGBREAK, ignore);
+  if (!GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, GetCurrentProcessId())) _exit(2);
+  if (role != "caught") {
+    Sleep(2000);
+    _exit(7);
+  }
+  unsigned char byte = 0;
+  if (_read(ends[0], &byte, 1) != 1 || byte != CTRL_BREAK_EVENT) _exit(3);
+  end_by_signal(byte);
+  _exit(4);
+}
+
+const bool g_played = [] {
+  if (const char* role = std::getenv(kRole)) play(role);
+  return true;
+}();
+
+// The exit status of a child in a group of its own, so that its events reach nobody else.
+DWORD end_of(const char* role) {
+  wchar_t program[32768];
+  GetModuleFileNameW(nullptr, program, 32768);
+  SetEnvironmentVariableA(kRole, role);
+  STARTUPINFOW start = {};
+  start.cb = sizeof start;
+  PROCESS_INFORMATION child;
+  const BOOL started = CreateProcessW(program, nullptr, nullptr, nullptr, FALSE, CREATE_NEW_PROCESS_GROUP,
+                                      nullptr, nullptr, &start, &child);
+  SetEnvironmentVariableA(kRole, nullptr);
+  if (!started) return 100;
+  DWORD status = 101;
+  if (WaitForSingleObject(child.hProcess, 20'000) == WAIT_OBJECT_0) {
+    GetExitCodeProcess(child.hProcess, &status);
+  }
+  CloseHandle(child.hThread);
+  CloseHandle(child.hProcess);
+  return status;
+}
+
+}  // namespace
+
+TEST(a_caught_event_is_a_byte_in_the_pipe) { CHECK(end_of("caught") == kEndedByConsole); }
+
+TEST(a_released_event_ends_the_process) { CHECK(end_of("released") == kEndedByConsole); }
+
+TEST(other_handlers_are_left_alone) { CHECK(end_of("handled") == 7); }
+
 #endif

@@ -166,7 +166,7 @@ TEST(a_directory_is_followed_by_eight_threads) {
     for (const auto& file : files) file->write(log_file(60, 1e9) + log_file(steps, 2e9));
     const std::shared_ptr<tbq::Update> update = store.poll();
     delivered += update->added.scalar_rows() + update->added.series.size();
-    store.taken(*update);
+    store.received(*update);
   }
   CHECK(delivered > 0);
   CHECK(store.everything(~tbq::Kinds{0}).scalar_rows() ==

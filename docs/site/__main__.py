@@ -67,7 +67,16 @@ def build(folder: Path) -> Path:
     (folder / "zensical.toml").write_text(CONFIGURATION.format(nav=nav), encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", "zensical.toml"]
     subprocess.run(command, cwd=folder, check=True)
+    understand_questions(folder / "site" / "assets" / "javascripts" / "workers")
     return folder / "site"
+
+
+def understand_questions(workers: Path) -> None:
+    """Put search.js before the search of zensical, which it needs."""
+    (engine,) = workers.glob("search.*.js")
+    moved = engine.rename(engine.with_name(engine.name.replace("search", "engine", 1)))
+    text = Path(__file__).with_name("search.js").read_text("utf-8")
+    engine.write_text(text.replace("ENGINE", moved.name), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -118,8 +118,8 @@ def members(owner: type) -> list[Entry]:
 
 def parent(owner: type) -> type | None:
     """The public class whose methods the page of a class does not repeat."""
-    tables = (tbq.Table, tbq.TbqError)
-    return next((each for each in tables if issubclass(owner, each) and owner is not each), None)
+    bases = (tbq.Table, tbq.TbqError, tbq.SummaryWriter)
+    return next((each for each in bases if issubclass(owner, each) and owner is not each), None)
 
 
 def class_page(each: Entry) -> str:

@@ -13,7 +13,7 @@ from docs.site.pages import title
 GUIDES: dict[str, tuple[str, ...]] = {
     "Read": ("tables", "select", "formats", "kinds", "restarts", "remote", "compat"),
     "Compare and decide": ("statistics", "sweeps", "sql", "plot"),
-    "Watch": ("live", "watch", "page", "serve", "board"),
+    "Watch": ("live", "watch", "page", "serve", "notebook", "board"),
     "Repair": ("doctor", "rewrite"),
     "Write": ("writer", "training", "training/script", "results"),
     "Scale": ("lake", "scale"),
@@ -23,8 +23,8 @@ REFERENCE = (
     "reference/errors", "reference/findings/index", "reference/http",
 )  # fmt: skip
 INSIDE = (
-    "how-it-works", "architecture", "differences", "benchmarks", "security", "decisions/README", "contributing",
-    "changelog",
+    "how-it-works", "speed", "architecture", "differences", "benchmarks", "security", "decisions/README",
+    "contributing", "changelog",
 )  # fmt: skip
 
 #: Folders with a section of their own.

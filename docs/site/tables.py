@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 import pyarrow as pa
+from docs.site.columns import meaning
 from docs.site.pages import ROOT, table
 
 import tbq
@@ -31,14 +32,14 @@ def columns_page() -> str:
         "# Tables and columns",
         "Each table is a method of [`LogDir`](python/tbq.LogDir.md) or `log.table(name)`, a `--kind` of "
         "[`tbq export`](commands/export.md), and a table in [SQL](../sql.md). "
-        "[Every kind of data](../kinds.md) explains the columns. "
+        "[Every kind of data](../kinds.md) says more. "
         "`label` is a string from a dictionary, as runs and tags are; null is an absent value.",
     ]
     for kind in KINDS:
         method = getattr(tbq.LogDir, kind, None)
         about = [] if method is None else [(inspect.getdoc(method) or "").partition("\n")[0]]
-        rows = [(f"`{field.name}`", shown(field.type)) for field in schema(kind)]
-        parts += [f"## {kind}", *about, table("column|type", rows)]
+        rows = [(f"`{field.name}`", shown(field.type), meaning(kind, field.name)) for field in schema(kind)]
+        parts += [f"## {kind}", *about, table("column|type|what it is", rows)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from tbq.kinds.read import read as read
     from tbq.kinds.tensors import TensorTable as TensorTable
     from tbq.logdir import LogDir as LogDir
+    from tbq.notebook import live as live
+    from tbq.notebook import load_ipython_extension as load_ipython_extension
     from tbq.opening import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
     from tbq.rewriting import rewrite as rewrite
@@ -81,6 +83,8 @@ _LAZY = {
     "explain": "tbq.diagnosis",
     "follow": "tbq.following.follower",
     "init": "tbq.write.init",
+    "live": "tbq.notebook",
+    "load_ipython_extension": "tbq.notebook",
     "mcp": "tbq.assistant",
     "open": "tbq.opening",
     "patch": "tbq.write.patch",
@@ -125,6 +129,8 @@ __all__ = [
     "follow",
     "init",
     "lake",
+    "live",
+    "load_ipython_extension",
     "mcp",
     "open",
     "patch",

@@ -33,9 +33,9 @@ _LESS = 2.0**-600  # squares of the largest floats, times this, are floats
 
 
 def without_overflow(compute: Callable[..., Any], *values: Array) -> Any:
-    """What `compute` gives for these floats, also if it overflows on the way to a number that does not.
+    """The result of `compute` for these floats, even if an intermediate result overflows.
 
-    `compute` is one that gives half as much of half the values, as a mean does, and a standard deviation.
+    `compute` must scale with its values, as a mean or a standard deviation does: half the values, half the result.
 
     >>> import numpy as np
     >>> float(without_overflow(np.mean, np.array([1.5e308, 1.5e308])))

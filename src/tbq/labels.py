@@ -1,4 +1,4 @@
-"""Short labels for a set of names that can be told apart: what all names share goes, long labels lose their middle.
+"""Short labels that tell names apart: drops what all names share, and the middle of long labels.
 
 The page has the same rule in labels.js; tests/fixtures/rules/labels.json tests both.
 """

@@ -65,6 +65,11 @@ class LogDir:
     def __repr__(self) -> str:
         return f"<tbq.LogDir {self.path!r}: {len(self.runs):,} runs, {len(self.files):,} files>"
 
+    def _repr_html_(self) -> str:
+        from tbq.summary.runs_html import runs_html
+
+        return runs_html(self._reader, repr(self))
+
     @property
     def path(self) -> str:
         """The opened paths, joined by commas.

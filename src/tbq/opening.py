@@ -23,7 +23,6 @@ from tbq.source.discover import (
     sources,
 )
 from tbq.source.inflate import Unpacked
-from tbq.source.nearby import hint_for
 from tbq.source.urls import is_remote
 from tbq.text import shown_path
 
@@ -173,7 +172,9 @@ def _nothing(listing: Found) -> SourceError:
 
 
 def _hint(paths: list[str]) -> str:
-    """Where event files are near the only path; else what they are called."""
+    """Directories with event files near the only path; otherwise, how to recognise event files."""
+    from tbq.source.nearby import hint_for
+
     near = hint_for(paths[0]) if len(paths) == 1 and not is_remote(paths[0]) else None
     return (
         near

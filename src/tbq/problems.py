@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that was lost, dropped or changed; `severity` is "error", "warning" or "info"."""
+    """Something that was lost, dropped or changed; `severity` is "error", "warning" or "info".
+
+    >>> print(tbq.Problem("skipped", "warning", "4 bytes skipped", path="events.1", offset=12))
+    events.1 @ byte 12: 4 bytes skipped
+    """
 
     code: str
     severity: str

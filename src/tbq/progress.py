@@ -1,4 +1,4 @@
-"""Progress of a read: the caller's callable, or a bar with bytes, files, rate and time left on terminals."""
+"""Progress of a read: the caller's callable, or a bar with bytes, files, rate and time left."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING
 
 from tbq.arguments import bad
@@ -21,6 +22,7 @@ Progress = Call | bool
 
 # A read that ends sooner is not worth a bar, nor the import of rich.
 _PATIENCE = 0.4
+_PAUSE = 0.1  # seconds between two drawings of a bar in a notebook
 
 
 @contextlib.contextmanager
@@ -59,15 +61,22 @@ class Parts:
 
 @contextlib.contextmanager
 def progress_bar(what: str = "reading") -> Iterator[_Bar | None]:
-    """A `progress=` callback that draws a bar on stderr, or None if stderr is not a terminal."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    """A `progress=` callback that draws a bar on stderr or in a notebook, or None if stderr is not a terminal."""
+    notebook = _in_notebook()
+    if not notebook and (not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"):
         yield None
         return
-    bar = _Bar(what)
+    bar = _NotebookBar(what) if notebook else _Bar(what)
     try:
         yield bar
     finally:
         bar.stop()
+
+
+def _in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this program."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 class _Bar:
@@ -115,3 +124,30 @@ class _Bar:
         if self._stop is not None:
             self._stop()
             self._stop = None
+
+
+class _NotebookBar(_Bar):
+    """A bar as an output of the cell, which is empty in the end."""
+
+    def _begin(self, total: int) -> None:
+        from IPython.display import display
+
+        shown = time.monotonic()
+        handle = display(self._drawn(0, total, ""), raw=True, display_id=True)  # type: ignore[no-untyped-call]
+
+        def update(done: int, total: int, files: str) -> None:
+            nonlocal shown
+            if time.monotonic() - shown > _PAUSE:
+                shown = time.monotonic()
+                handle.update(self._drawn(done, total, files), raw=True)
+
+        self._update = update
+        self._stop = lambda: handle.update({"text/html": "", "text/plain": ""}, raw=True)
+
+    def _drawn(self, done: int, total: int, files: str) -> dict[str, str]:
+        words = f"{self._what}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB, {files}".rstrip(", ")
+        seconds = time.monotonic() - self._start
+        if done:
+            words += f", {max(total - done, 0) * seconds / done:,.0f} s left"
+        bar = f'<progress value="{done}" max="{total}"></progress>'
+        return {"text/html": f"<div>{bar} {escape(words)}</div>", "text/plain": words}

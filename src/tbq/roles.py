@@ -46,9 +46,7 @@ Better = Literal["lower", "higher"]
 
 
 # Hyperparameters that tell repeats of one configuration apart; `static/words.js` has the same rule.
-_REPEATS = re.compile(
-    r"(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?", re.IGNORECASE | re.DOTALL
-)
+_REPEATS = r"(?is)(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?"
 
 
 def tells_repeats(hparam: str) -> bool:
@@ -57,7 +55,7 @@ def tells_repeats(hparam: str) -> bool:
     >>> tells_repeats("data_seed"), tells_repeats("lr")
     (True, False)
     """
-    return _REPEATS.fullmatch(hparam) is not None
+    return re.fullmatch(_REPEATS, hparam) is not None
 
 
 @lru_cache(maxsize=4096)
@@ -120,6 +118,15 @@ def split(tag: str) -> Split:
     ('evaluation', 'training', '', 'evaluation')
     """
     return "evaluation" if is_evaluation(tag) else "training" if is_training(tag) else ""
+
+
+def main_first(tag: str, is_single: bool) -> tuple[bool, bool, bool]:
+    """A sort key for the few tags that fit: curves before single values, losses and scores, then validation, first.
+
+    >>> sorted(["lr", "train/loss", "val/loss"], key=lambda tag: main_first(tag, is_single=False))
+    ['val/loss', 'train/loss', 'lr']
+    """
+    return is_single, role(tag) not in ("loss", "score"), split(tag) != "evaluation"
 
 
 def is_evaluation(tag: str) -> bool:

@@ -12,7 +12,6 @@ import errno
 import functools
 import os
 import re
-import shutil
 import stat
 import threading
 import time
@@ -23,8 +22,6 @@ from tbq import termination
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
-
 _NAME = re.compile(r".+\.tbq-([0-9a-f]{12})-[0-9a-f]{8}\.tmp", re.DOTALL)
 _LOCK = "lock"
 _SWEEP_SECONDS = 60.0  # search a folder for leftovers at most this often
@@ -95,9 +92,7 @@ class Scratch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.remove()
 
 
@@ -209,7 +204,9 @@ def _erase(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(folder)):
             if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
+                from shutil import rmtree
+
+                rmtree(entry.path, ignore_errors=True)
             elif entry.name != _LOCK:
                 with contextlib.suppress(OSError):
                     Path(entry.path).unlink()

@@ -1,5 +1,7 @@
 """Actions before SIGTERM or SIGHUP ends the process: writers flush, temporary folders are removed.
 
+On Windows the same holds for Ctrl-Break, a console that is closed, and the shutdown.
+
 The signal handler only writes to a pipe. That wakes a thread (cpp/io/termination.cpp), and the thread does the rest.
 So it may take locks, it serves writers of any thread, and it does not wait for a main thread inside a long native
 call. The process then ends by the signal. If another library set a handler, that handler stays.
@@ -32,8 +34,8 @@ def before_end(action: Callable[[], object], *, first: bool = False) -> None:
 
 
 def hold(key: int) -> None:
-    """Catch the signals until `release(key)`; does nothing on systems without such signals."""
-    if os.name != "posix" or not isinstance(_thread.start_new_thread, types.BuiltinFunctionType):
+    """Catch the signals until `release(key)`."""
+    if not isinstance(_thread.start_new_thread, types.BuiltinFunctionType):
         return  # also under gevent and the like, whose threads must not block on a pipe
     from tbq import _core
 
@@ -65,7 +67,8 @@ def _listen() -> bool:
         reader, writer = os.pipe()
     except OSError:  # too many open files: not a reason to fail
         return False
-    os.set_blocking(writer, False)
+    if os.name == "posix":  # elsewhere a handler writes one byte only
+        os.set_blocking(writer, False)
     try:
         threading.Thread(target=_wait, args=(reader,), name="tbq-termination", daemon=True).start()
     except RuntimeError:  # the interpreter is ending

@@ -88,7 +88,7 @@ def value(tag: str, field: int, payload: bytes, meta: bytes = b"") -> bytes:
 
 #: The types of hyperparameters: DataType of the hparams plugin.
 _STRING, _BOOL, _FLOAT64 = 1, 2, 3
-SUCCESS = 1
+SUCCESS, FAILURE = 1, 2
 
 
 def hparam(value: str | bool | float) -> tuple[int, bytes]:

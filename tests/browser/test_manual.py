@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from searches import SEARCHES
+from searches import QUESTIONS, SEARCHES, WORDS
 
 ROOT = Path(__file__).parents[2]
 SCREENS = Path(os.environ.get("TBQ_SCREENS", ROOT / "build" / "screens"))
@@ -63,9 +63,20 @@ def test_searches_lead_to_their_pages(site: Path, address: str, chromium: Any) -
     page.goto(f"{address}/start.html")
     found = page.evaluate(ASK, [f"/{worker.relative_to(site).as_posix()}", list(SEARCHES)])
     page.close()
-    assert len(SEARCHES) >= 60
+    assert len(WORDS) >= 60 and len(QUESTIONS) >= 60
     first = {query: (place or "").partition("#")[0].removesuffix(".html") for query, place in found.items()}
     assert first == SEARCHES
+
+
+def test_a_question_that_is_typed_leads_to_its_page(address: str, chromium: Any) -> None:
+    page = chromium.new_page()
+    page.goto(f"{address}/board.html", wait_until="networkidle")  # which does not link to it
+    page.keyboard.press("/")
+    page.keyboard.type("can I export a tensorflow summary to csv", delay=10)
+    page.locator("a[href*='how/csv.html']:visible").first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/how/csv.html*")
+    page.close()
 
 
 @pytest.mark.parametrize(

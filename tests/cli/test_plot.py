@@ -104,7 +104,7 @@ def test_a_log_axis_for_all_tags_or_for_some(runs: Path, words: str, log: set[st
         (("--by", "re:(", "--tag", "lr"), 2, "want a regular expression"),
         (("--tag", "samples"), 2, "a terminal without colours cannot show images"),
         (("-o", "x.gif"), 2, "tbq cannot draw .gif files"),
-        (("--smooth", "7", "--tag", "lr"), 2, "want a number from 0 to 1"),
+        (("--smooth", "7", "--tag", "lr"), 2, "not in the range 0<=x<=1"),
     ],
 )
 def test_what_is_wrong_is_said(

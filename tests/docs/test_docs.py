@@ -34,7 +34,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 # What the tests cannot run: installing, and blocks that need a real framework (tests/interop runs those).
 INSTALLS = ("pip install",)
-FRAMEWORKS = ("from tbq.integrations.keras import", "import torch\n")
+FRAMEWORKS = ("from tbq.integrations.keras import", "import torch\n", "import wandb\n", "import mlflow\n")
 
 
 def name_of(page: Path) -> str:

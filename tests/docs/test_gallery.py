@@ -1,4 +1,4 @@
-"""The pictures of docs/gallery.md are what their commands draw today, except for the rendering of letters."""
+"""The pictures of the manual are what their commands and scripts draw today, except for the rendering of letters."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from PIL import Image
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gallery", DOCS / "images" / "gallery.py")
+def script(name: str = "gallery") -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / "images" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -27,6 +27,14 @@ def test_the_page_has_ten_pictures_and_no_other_is_there() -> None:
     assert {path.name for path in (DOCS / "images" / "gallery").iterdir()} == names
     page = (DOCS / "gallery.md").read_text("utf-8")
     assert all(f"(images/gallery/{name})" in page for name in names)
+
+
+def test_the_drawings_are_those_of_the_script_and_shown() -> None:
+    drawn = dict(script("drawings").drawings())
+    stored = {path.name: path.read_text("utf-8") for path in (DOCS / "images" / "drawings").iterdir()}
+    assert stored == drawn, "run: make gallery"
+    page = (DOCS / "how-it-works.md").read_text("utf-8")
+    assert all(f"(images/drawings/{name})" in page for name in drawn)
 
 
 @pytest.mark.long

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import click
 import pytest
-from docs.site import assistant, commands, findings, library, navigation, pages, tables
+from docs.site import assistant, columns, commands, findings, library, navigation, pages, tables
 
 import tbq
 from tbq.cli import COMMANDS
 from tbq.cli.app import app
 from tbq.diagnosis import codes
+from tbq.query import scanning, sql
 from tbq.schema import KINDS, schema
 from tbq.server.http.routes import ROUTES
 
@@ -61,7 +62,11 @@ def test_every_public_name(reference: dict[str, str]) -> None:
             ours = getattr(getattr(member, "fget", member), "__module__", None) or ""
             if name.startswith("_") or not ours.startswith("tbq.") or inspect.isclass(member):
                 continue
-            owners = [base.__name__ for base in each.value.__mro__ if name in vars(base)]
+            owners = [
+                base.__name__
+                for base in (*each.value.__mro__, library.parent(each.value))
+                if hasattr(base, name)
+            ]
             assert any(f"{owner}.{name}" in headings for owner in [each.value.__name__, *owners]), (
                 f"{each.name}.{name}"
             )
@@ -79,6 +84,47 @@ def test_every_public_method_is_explained() -> None:
     assert silent == []
 
 
+#: Compiled, or called by Keras and Arrow only.
+NOT_FOR_PEOPLE = {
+    "tbq.release_memory",
+    *(
+        f"tbq.results.MetricsTable.{name}"
+        for name in ("set_params", "set_model", "on_epoch_end", "on_train_end")
+    ),
+    *(
+        f"tbq.query.dataset.LogDataset.{name}"
+        for name in ("get_fragments", "sort_by", "join", "join_asof", "replace_schema")
+    ),
+}
+
+
+def without_example() -> set[str]:
+    """Public names without an example of their own; a property may be in that of its class."""
+    found = set()
+    for each in library.public():
+        doc = inspect.getdoc(each.value) or ""
+        shown = doc.partition(">>> ")[2]
+        if not inspect.isclass(each.value):
+            found |= set() if shown else {each.name}
+            continue
+        if issubclass(each.value, BaseException):
+            continue
+        members = library.members(each.value)
+        docs = {name: inspect.getdoc(getattr(value, "__func__", value)) or "" for name, value in members}
+        found |= {
+            f"{each.name}.{name}"
+            for name, text in docs.items()
+            if ">>> " not in text and f".{name}" not in shown
+        }
+        if not shown and all(">>> " not in text for text in docs.values()):
+            found.add(each.name)
+    return found
+
+
+def test_every_public_name_has_an_example() -> None:
+    assert without_example() == NOT_FOR_PEOPLE
+
+
 def test_every_column(reference: dict[str, str]) -> None:
     sections = reference["reference/tables.md"].split("\n## ")
     shown = {
@@ -86,6 +132,33 @@ def test_every_column(reference: dict[str, str]) -> None:
         for section in sections[1:]
     }
     assert shown == {kind: schema(kind).names for kind in KINDS}
+    used = {f"{kind}.{name}" for kind in KINDS for name in schema(kind).names}
+    plain = {name.rpartition(".")[2] for name in used}
+    assert [name for name in columns.COLUMNS if name not in (used if "." in name else plain)] == []
+    with pytest.raises(SystemExit, match="does not explain fake of the table scalars"):
+        columns.meaning("scalars", "fake")
+
+
+def test_every_exit_code() -> None:
+    page = (ROOT / "docs" / "environment.md").read_text("utf-8")
+    pattern = r"(?:[eE]xit\(|exit_code = |= (?=\d+  # the exit code))(\d+)"
+    used = {code for path in SOURCE for code in re.findall(pattern, path.read_text("utf-8"))}
+    assert {"0", "1", "2", "3", "130"} <= used
+    assert [code for code in sorted(used) if f"| {code} |" not in page] == []
+
+
+def test_every_function_and_table_of_sql() -> None:
+    page = (ROOT / "docs" / "sql.md").read_text("utf-8")
+    assert [name for name in (*KINDS, *sql.DERIVED) if f"`{name}`" not in page] == []
+    assert [name for name in scanning._MADE_OF if f"`{name}" not in page] == []
+
+
+def test_every_address_of_the_server(reference: dict[str, str]) -> None:
+    text = (ROOT / "src" / "tbq" / "server" / "http" / "app.py").read_text("utf-8")
+    addresses = set(re.findall(r'Route\("/(api/[^"{]+)"', text)) | {f"api/{path}" for path in ROUTES}
+    assert len(addresses) > 20
+    page = reference["reference/http.md"]
+    assert [each for each in sorted(addresses) if f" {each}`" not in page] == []
 
 
 def test_every_finding_address_and_code(reference: dict[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -192,15 +193,25 @@ def steps(directory, tag):
 
 
 def test_watching_with_lightning(tmp_path):
-    finish([start("lightning_watch.py", [str(tmp_path)])])
-    for name, count, every in (
-        ("resumed", 12, 1),
-        ("second_fit", 12, 2),
-        ("accumulated", 4, 1),
-        ("spawned", 4, 1),
-    ):
-        assert steps(tmp_path / name, "train/loss_step") == [*range(count)], name
-        assert steps(tmp_path / name, "gradients/norm") == [*range(0, count, every)], name
+    finish([start("lightning_watch.py", [str(tmp_path / by), by]) for by in ("logger", "callback")])
+    for by in ("logger", "callback"):
+        for name, count, every in (
+            ("resumed", 12, 1),
+            ("second_fit", 12, 2),
+            ("accumulated", 4, 1),
+            ("spawned", 4, 1),
+        ):
+            run = tmp_path / by / name
+            assert steps(run, "train/loss_step") == [*range(count)], (by, name)
+            assert steps(run, "gradients/norm") == [*range(0, count, every)], (by, name)
+    callback = tmp_path / "callback"
+    assert (
+        steps(callback / "manual", "train/loss")
+        == steps(callback / "manual", "gradients/norm")
+        == [*range(8)]
+    )
+    assert steps(callback / "once", "gradients/norm") == [*range(4)]
+    assert steps(callback / "patched", "gradients/norm") == [*range(8)]
 
 
 def test_transformers(tmp_path):
@@ -222,3 +233,50 @@ def test_transformers(tmp_path):
     assert {"after", "train/kept", "train/loss", "eval/loss"} <= {
         tag for _, tag in rows(tmp_path / "given", "keep")
     }
+
+
+def test_trials_of_transformers(tmp_path):
+    """The runs say of each trial of `hyperparameter_search` what Optuna says."""
+    (errors,) = finish([start("transformers_search.py", [str(tmp_path)])])
+    assert said(errors) == []
+    names = {
+        "search": "search/run-{}",
+        "late": "late/lr/{}",
+        "several": "several/run-{}",
+        "given": "given/run-{}",
+    }
+    log = tbq.open(tmp_path)
+    summary = {row["run"]: row for row in log.summary(on_error="ignore").to_dicts()}
+    states = {row.run: row.text for row in log.texts() if row.tag.startswith("trial/state")}
+    expected = {"search", "given", "search/run-0-1"}
+    for name, pattern in names.items():
+        for trial in json.loads((tmp_path / f"{name}.json").read_text()):
+            run, failed = pattern.format(trial["number"]), trial["state"] == "fail"
+            row = summary[run]
+            expected.add(run)
+            assert states[run] == trial["state"]
+            assert row["state"] == ("crashed" if failed else "finished")
+            assert row["hparam.status"] == ("failure" if failed else "success")
+            assert {key: row[f"hparam.{key}"] for key in trial["params"]} == trial["params"]
+            tags = ["objective/0", "objective/1"] if name == "several" else ["objective"]
+            want = trial["values"] if trial["state"] == "complete" else [None] * len(tags)
+            assert [row[tag] for tag in tags] == [
+                each if each is None else pytest.approx(each) for each in want
+            ]
+    assert summary.keys() == expected
+    assert sorted(states.values()) == ["complete"] * 7 + ["fail", "pruned", "pruned"]
+    watched = {row.run: [] for row in log.scalars(tag="gradients/norm")}
+    for row in log.scalars(tag="gradients/norm"):
+        watched[row.run].append(row.step)
+    assert watched == {
+        "search": [*range(6)], "search/run-0": [*range(6)], "search/run-1": [*range(6)], "search/run-2": [0, 1],
+        "search/run-3": [*range(6)], "search/run-4": [*range(4)],
+    }  # fmt: skip
+
+
+def test_accelerate_in_two_processes(tmp_path):
+    finish([start("accelerate_processes.py", [str(tmp_path)])])
+    assert steps(tmp_path, "gradients/norm") == steps(tmp_path, "loss") == [0, 1, 2]
+    tags = {row.tag for row in tbq.open(tmp_path).tags()}
+    assert {"gradients/weight", "parameters/bias/norm"} <= tags  # not those of the wrapper, `module.weight`
+    assert len([*tmp_path.rglob("*tfevents*")]) == 1

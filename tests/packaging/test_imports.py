@@ -9,6 +9,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -198,3 +199,78 @@ def test_the_writer_imports_nothing_of_the_readers() -> None:
     assert (
         not {*HEAVY, "pyarrow", "tbq.source", "tbq.decode", "tbq.select", "tbq.table", "tbq.kinds"} & modules
     )
+
+
+#: Runs a command of an install that has click and arro3-core, but no other dependency.
+LIGHT = """
+import sys
+from tbq.cli.app import DEPENDENCIES
+class Absent:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in {*DEPENDENCIES, "pandas", "polars"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent)
+from tbq.cli import main
+main(sys.argv[1:])
+"""
+
+
+def light(*args: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", LIGHT, *map(str, args)], capture_output=True, text=True)
+
+
+def test_dependencies_are_those_of_the_project() -> None:
+    from tbq.cli.app import DEPENDENCIES
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    names = {need.partition(">")[0] for need in project["dependencies"]}
+    assert names == {*DEPENDENCIES, "click", "arro3-core"}
+
+
+def test_text_needs_click_and_arro3_only(runs: Path, tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "light.csv", tmp_path / "full.csv"
+    assert light("export", runs, "-o", ours).returncode == 0
+    subprocess.run([sys.executable, "-m", "tbq", "export", runs, "-o", theirs], check=True)
+    assert ours.read_bytes() == theirs.read_bytes()
+    for args in (("ls", runs), ("tags", runs), ("show", runs, "notes"), ("completion", "bash"), ("--help",)):
+        done = light(*args)
+        assert (done.returncode, done.stderr) == (0, ""), args
+        assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "module"),
+    [
+        (("summary", "RUNS"), "pyarrow"),
+        (("sql", "RUNS", "select 1"), "duckdb"),
+        (("export", "RUNS", "-o", "x.parquet"), "pyarrow"),
+        (("export", "RUNS", "--layout", "wide"), "numpy"),
+        (("demo", "x.runs"), "numpy"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else value,
+)
+def test_what_is_not_installed_is_named(
+    args: tuple[str, ...], module: str, runs: Path, tmp_path: Path
+) -> None:
+    given = [
+        str(runs) if arg == "RUNS" else str(tmp_path / arg) if arg.startswith("x.") else arg for arg in args
+    ]
+    done = light(*given)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-2:] == [
+        f"tbq: this command needs {module}, which is not installed",
+        f"  pip install {module}",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_modules_that_are_absent_are_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tbq.cli import app
+
+    def absent(*_args: object, **_options: object) -> None:
+        raise ModuleNotFoundError("No module named 'tbq.gone'", name="tbq.gone")
+
+    monkeypatch.setattr(app.app, "main", absent)
+    with pytest.raises(ModuleNotFoundError, match=r"tbq\.gone"):
+        app.run(["ls"])

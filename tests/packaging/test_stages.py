@@ -16,13 +16,13 @@ ROOT = Path(tbq.__file__).parent
 #: Modules that everything may use.
 GROUND = (
     "errors", "arguments", "schema", "select", "text", "labels", "roles", "limits", "arrays", "progress", "scratch",
-    "problems", "storage", "termination", "numbers", "memory", "states", "arrow", "wire", "writers",
+    "problems", "renaming", "storage", "termination", "numbers", "memory", "states", "arrow", "wire", "writers",
 )  # fmt: skip
 #: The path of data; this list is its only definition. Formats come before tables, because every table can be written.
 STAGES = (
     "source", "decode", "columns", "export", "table", "kinds", "summary", "query", "following", "plot", "dashboard",
     "diagnosis", "rewriting", "write", "integrations", "results", "server", "assistant", "compat", "tensorboard", "run",
-    "logdir", "lake", "opening", "ray", "cli",
+    "logdir", "lake", "opening", "ray", "cli", "notebook",
 )  # fmt: skip
 
 #: A table has layouts and pictures; their modules come later, because they need more than tables.

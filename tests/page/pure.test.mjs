@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { address, decode, ranges } from "../../src/tbq/server/static/api.js";
+import { address, ranges } from "../../src/tbq/server/static/api.js";
+import { decode } from "../../src/tbq/server/static/frame.js";
 import { scale, ticks, toPixels, toValue } from "../../src/tbq/server/static/chart/scale.js";
 import { extent, leaving, nearest, within } from "../../src/tbq/server/static/chart/series.js";
 import { difference } from "../../src/tbq/server/static/diff.js";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { merged } from "../../src/tbq/server/static/chart/series.js";
 import { delta, far } from "../../src/tbq/server/static/format.js";
-import { beside, mostIn, roomAt } from "../../src/tbq/server/static/hover.js";
+import { beside, mostIn, roomAt } from "../../src/tbq/server/static/chart/readings.js";
 import * as state from "../../src/tbq/server/static/state.js";
 import { DASHES, join, partners, tagLabels, tagsOn } from "../../src/tbq/server/static/together.js";
 

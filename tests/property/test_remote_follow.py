@@ -8,6 +8,8 @@ import itertools
 import os
 import shutil
 import time
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,12 +32,14 @@ from tbq.source.walk import is_event_file
 KINDS = ["scalars", *(name for name in _core.tables() if _core.kind_of_table(name) == name)]
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 _numbers = itertools.count()
+#: A machine may be too busy to answer within the usual times. These tests allow no retry, so an answer may be late.
+PATIENT = {"connect_timeout": "200s", "timeout": "200s"}
 
 
 def opened(path: Any) -> dict[str, list[tuple[Any, ...]]]:
     """Every table; without rows if there is nothing to open."""
     try:
-        log = tbq.open(path)
+        log = tbq.open(path, storage=PATIENT)
     except TbqError:
         return {kind: [] for kind in KINDS}
     tables = {}
@@ -109,7 +113,7 @@ def test_a_bucket_is_read_as_a_directory(
         patched.setattr(fetch, "PIECE", piece)
         log = LiveLog(root)
         synced = Synced(bucket, root)
-        with tbq.follow(bucket.url("log"), on_error="ignore") as follower:
+        with tbq.follow(bucket.url("log"), on_error="ignore", storage=PATIENT) as follower:
             assert not follower.poll()
 
             def agree() -> None:
@@ -136,6 +140,25 @@ def test_a_bucket_is_read_as_a_directory(
             assert sum(kept) <= tbq.limits.size_of(os.environ["TBQ_CACHE_SIZE"])
 
 
+class Chooser:
+    """Chooses one of four requests for event files, by its method, its path and how often it came before.
+
+    Sixteen threads send requests in any order, so a choice by that order would make examples random. Without a
+    number, it chooses none.
+    """
+
+    def __init__(self, number: int | None) -> None:
+        self._number = number
+        self._before: Counter[str] = Counter()
+
+    def chooses(self, method: str, path: str) -> bool:
+        if not is_event_file(path.rpartition("/")[2]):
+            return False
+        name = f"{method} {path}"
+        self._before[name] += 1
+        return zlib.crc32(f"{name} {self._before[name]}".encode()) % 4 == self._number
+
+
 STATUSES = ["403 Forbidden", "404 Not Found", "500 Oops", "400 Bad Request", "503 Slow Down"]
 #: for each check, which requests for objects fail, and how
 FAULTS = st.lists(
@@ -158,23 +181,21 @@ def test_a_bucket_of_which_objects_fail(
         patched.setattr(store, "_retries", lambda patient: {"max_retries": 0})
         store._connect.cache_clear()
         log, synced = LiveLog(root), Synced(bucket, root)
-        with tbq.follow(bucket.url("log"), on_error="ignore", restarts=restarts) as follower:
+        with tbq.follow(bucket.url("log"), on_error="ignore", restarts=restarts, storage=PATIENT) as follower:
             script = itertools.cycle(faults)
             failed: set[str] = set()
 
             def look() -> None:
-                fault = next(script)
-                count = itertools.count()
+                number, status = next(script) or (None, "")
+                chooser = Chooser(number)
                 failed.clear()
 
                 def before(request: Request) -> tuple[str, bytes] | None:
-                    name = request.path.rpartition("/")[2]
-                    if fault is None or "list-type" in request.query or not is_event_file(name):
+                    path = request.path.partition("/log/")[2]
+                    if "list-type" in request.query or not chooser.chooses(request.method, path):
                         return None
-                    if next(count) % 4 != fault[0]:
-                        return None
-                    failed.add(request.path.split("/", 2)[2])
-                    return fault[1], b"no"
+                    failed.add(f"log/{path}")
+                    return status, b"no"
 
                 s3_server.before = before
                 update = follower.poll()
@@ -246,16 +267,15 @@ def test_a_web_server_of_which_files_fail(
         log.apply(New(0, 1, 1.0))
         mirrored(web, root)
         web.put("log/readme", b"the directory is there")
-        with tbq.follow(f"{web.url}/log", on_error="ignore") as follower:
+        with tbq.follow(f"{web.url}/log", on_error="ignore", storage=PATIENT) as follower:
             script = itertools.cycle(faults)
 
             def look() -> None:
-                fault, count = next(script), itertools.count()
+                number, status = next(script) or (None, None)
+                chooser = Chooser(number)
 
                 def answer(asked: Asked) -> int | None:
-                    if fault is None or not is_event_file(asked.path.rpartition("/")[2]):
-                        return None
-                    return fault[1] if next(count) % 4 == fault[0] else None
+                    return status if chooser.chooses(asked.method, asked.path) else None
 
                 web.answer = answer
                 follower.poll()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trackers
 from served import Asked, unpack
 
 import tbq
@@ -243,6 +244,19 @@ def test_health_is_what_the_doctor_finds(asked: Asked, demo: Path) -> None:
     assert found == [(each.code, each.run, each.tag) for each in tbq.doctor(demo)]
     assert {each["tag"] for each in health["restarts"]} >= {"val/loss"}
     assert "TBQ501" in asked.json("explain", code="TBQ501")["text"]
+
+
+def test_health_is_about_the_logs_of_the_chosen_writers(tmp_path: Path) -> None:
+    path = trackers.lightning(tmp_path)
+    with tbq.SummaryWriter(path.parent) as writer:
+        writer.add_scalar("loss", 0.5, 1)
+    for source, want in ((None, True), ("events", False)):
+        shown = Asked(tmp_path, source=source)
+        try:
+            codes = [each["code"] for each in shown.json("health", wait=1)["findings"]]
+        finally:
+            shown.log.close()
+        assert ("TBQ307" in codes) == want
 
 
 def test_the_command_of_a_figure(asked: Asked, demo: Path) -> None:

@@ -318,7 +318,7 @@ def test_what_was_stopped_goes_on() -> None:
             update = store.poll()
             assert store.poll() is update
             rows += update.rows.get("scalars", 0)
-            store.taken(update)
+            store.received(update)
         assert rows == store.everything(["scalars"]).scalar_rows == 100
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tbq
 from tbq.errors import SourceError, TbqWarning, UsageError
-from tbq.results import is_metrics_file, metrics
+from tbq.results import MetricsTable, is_metrics_file, metrics
 
 
 def found(table):
@@ -288,7 +288,7 @@ def test_steps_that_do_not_fit_are_reported(tmp_path, form, step):
 
 
 @FORMATS
-@pytest.mark.parametrize("texts", [["1,000"], ["1_000"], ["0,5", "0,25"], ["50 %"], ["1e999"]])
+@pytest.mark.parametrize("texts", [["1,000"], ["1_000"], ["0,5", "0,25"], ["50 %"], ["1e999"], ["-.5e1 %"]])
 @pytest.mark.parametrize("beside", [0.5, None])
 def test_text_that_looks_like_a_number_is_reported(tmp_path, form, texts, beside):
     beside = None if form == "parquet" else beside  # a column of Parquet has one type
@@ -296,11 +296,30 @@ def test_text_that_looks_like_a_number_is_reported(tmp_path, form, texts, beside
     path = store(tmp_path, form, rows)
     if texts == ["1e999"] and form != "parquet":
         path.write_text(path.read_text().replace('"1e999"', "1e999"))
-    if texts == ["1e999"] and beside is None:
-        return  # words such as these are no numerals; a column without numbers is text
     with pytest.warns(TbqWarning, match=rf"'loss': {len(texts)} of its values are left out"):
         got = found(metrics(path))
     assert got.get("loss", []) == ([(len(texts), 0.5)] if beside else [])
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+@pytest.mark.parametrize("name", ["a,b", "a;b;c", "a\tb", 'a"b;c', "a;b\nc;d"])
+@pytest.mark.parametrize("others", [(), ("loss",), ("loss", "x;y;z")])
+def test_separators_in_names(tmp_path, ending, name, others):
+    """tbq finds out what separates the cells of a file, and what it wrote itself is no question."""
+    with MetricsTable(tmp_path / f"a.{ending}") as table:
+        table.log(1, **{name: 0.5})
+        table.log(2, **{name: 0.25}, **dict.fromkeys(others, 1.0))
+    want = {name: [(1, 0.5), (2, 0.25)], **{other: [(2, 1.0)] for other in others}}
+    assert found(metrics(tmp_path / f"a.{ending}")) == want
+
+
+def test_the_separator_is_that_of_the_rows(tmp_path):
+    path = write(tmp_path / "a.csv", "x;y;z,step,loss\n1,2,3\n4,5,6\n")
+    assert found(metrics(path)) == {"x;y;z": [(2, 1), (5, 4)], "loss": [(2, 3), (5, 6)]}
+    path = write(tmp_path / "b.csv", "step;a,b;c,d,e\n2;1;3\n")
+    assert found(metrics(path)) == {"a,b": [(2, 1)], "c,d,e": [(2, 3)]}
+    path = write(tmp_path / "c.csv", "step,loss,acc\n1,2\n2,3,4\n")
+    assert found(metrics(path)) == {"loss": [(1, 2), (2, 3)], "acc": [(2, 4)]}
 
 
 def test_columns_of_text_are_not_reported(tmp_path, recwarn):

@@ -247,6 +247,7 @@ def test_event_files_come_first(tmp_path: Path) -> None:
     assert log.runs == ["lightning_logs/version_0"] and len(log.scalars()) == 1
     assert len(tbq.open(tmp_path, source="lightning").scalars(tag="loss")) == len(STEPS)
     assert "TBQ307" in [each.code for each in tbq.doctor(tmp_path)]
+    assert "TBQ307" not in [each.code for each in tbq.doctor(tmp_path, source="events")]
 
 
 @pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from tbq.arguments import bad
 from tbq.errors import missing
 
 if TYPE_CHECKING:
-    from tbq.decode.options import Restarts
-    from tbq.decode.sub_runs import SubRunsAs
-    from tbq.limits import Size
-    from tbq.select import Names, Steps
+    from tbq.following.follower import Following
     from tbq.source.discover import Source
 
 PATH = "/mcp"  # of the server, over HTTP
@@ -23,22 +20,15 @@ def mcp(
     *,
     port: int | None = None,
     token: str | None = None,
-    run: Names = None,
-    tag: Names = None,
-    steps: Steps = None,
-    restarts: Restarts = "resume",
-    interval: float | None = None,
     stalled_after: float | None = None,
-    threads: int | None = None,
-    max_unpacked: Size | None = None,
-    sub_runs: SubRunsAs = "fold",
     on_start: Callable[[str, str], object] | None = None,
+    **following: Unpack[Following],
 ) -> None:
     """Answer an assistant's questions about a log directory until the client goes, or the process is interrupted.
 
     The client talks over stdin and stdout. With `port`, it talks HTTP on this machine (0 takes any free port) and
-    needs the `token` (default: a random one); `on_start` gets the address and the token. The other options are those
-    of `tbq.serve`. Needs the extra "mcp".
+    needs the `token` (default: a random one); `on_start` gets the address and the token. `path` and the other keywords
+    are those of `tbq.serve`. Needs the extra "mcp".
 
     >>> tbq.mcp("runs")  # doctest: +SKIP
     """
@@ -52,11 +42,7 @@ def mcp(
         raise bad("token", token, "printable ASCII characters, e.g. from `openssl rand -hex 16`")
     from tbq.server.live_log import LiveLog
 
-    options: dict[str, Any] = {
-        "run": run, "tag": tag, "steps": steps, "restarts": restarts, "interval": interval,
-        "stalled_after": stalled_after, "threads": threads, "max_unpacked": max_unpacked, "sub_runs": sub_runs,
-    }  # fmt: skip
-    log = LiveLog(path, **options)
+    log = LiveLog(path, stalled_after=stalled_after, **following)
     log.start()  # reads while the modules of the protocol are imported
     try:
         from tbq.assistant import serving

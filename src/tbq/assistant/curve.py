@@ -37,8 +37,8 @@ class _Line(NamedTuple):
     name: str
     steps: NDArray[np.int64]
     values: NDArray[np.float64]
-    runs: int = 1  # of which it is the mean
-    broken: int = 0  # of which have values that are not finite, and that the mean leaves out
+    runs: int = 1  # the number of runs; the series is their mean
+    broken: int = 0  # how many of them have values that are not finite; the mean leaves them out
 
 
 def curve(
@@ -73,9 +73,7 @@ def curve(
         what = "groups" if by else "series"
         answer.note(f"{total - len(series):,} more {what} left out, the best are shown: name run= or by=")
     if len(inside) < len(cut):
-        answer.note(
-            f"{counted(len(cut) - len(inside), 'series').replace('seriess', 'series')} without values in steps {steps}"
-        )
+        answer.note(f"{len(cut) - len(inside):,} series without values in steps {steps}")
     _say(answer, inside, points)
     return answer
 

@@ -94,10 +94,10 @@ def _hparams(log: LiveLog, answer: ToolAnswer) -> None:
             continue
         ordered = sorted(counts, key=lambda text: value_key(keys[name][text]))
         if len(ordered) <= _FEW:
-            given = ", ".join(f"{shown(text)} ({counts[text]:,})" for text in ordered)
+            listed = ", ".join(f"{shown(text)} ({counts[text]:,})" for text in ordered)
         else:
-            given = f"{len(ordered):,} values from {shown(ordered[0])} to {shown(ordered[-1])}"
-        lines.append(f"{shown(name)}: {given}")
+            listed = f"{len(ordered):,} values from {shown(ordered[0])} to {shown(ordered[-1])}"
+        lines.append(f"{shown(name)}: {listed}")
     answer.listing(
         "hyperparameters that vary (value, runs)", lines, "hyperparameters", "sql on the table hparams"
     )

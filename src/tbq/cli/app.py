@@ -7,13 +7,19 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from tbq.cli import COMMANDS, MORE, PURPOSE
 from tbq.cli.ascii import draw_in_ascii
 from tbq.cli.words import alike, words_of
+
+if TYPE_CHECKING:
+    from tbq.errors import DependencyError
+
+#: Modules that `pip install tbq` brings, but `pip install --no-deps tbq` does not (docs/install.md).
+DEPENDENCIES = frozenset({"numpy", "pyarrow", "duckdb", "rich"})
 
 
 class _Lazy(click.Group):
@@ -95,10 +101,7 @@ def run(args: list[str]) -> NoReturn:
     from tbq.cli.emit import tell
     from tbq.errors import TbqError, TbqWarning
 
-    # Imports create lasting objects only. Collecting them would cost a tenth of a short command's time, and as much
-    # again when Python ends.
-    gc.set_threshold(100_000, 20, 20)
-    atexit.register(gc.freeze)
+    atexit.register(gc.freeze)  # nor are they collected when Python ends
     _open_closed_streams()
     with warnings.catch_warnings(), _without_pandas():
         warnings.simplefilter("always", TbqWarning)
@@ -120,11 +123,25 @@ def run(args: list[str]) -> NoReturn:
         except BrokenPipeError:
             _forget_stdout()
             sys.exit(0)
+        except ModuleNotFoundError as absent:
+            lacking = _not_installed(absent)
+            tell(lacking)
+            sys.exit(lacking.exit_code)
         except OSError as failure:  # from stdout: errors of other files are TbqErrors
             _forget_stdout()
             where = f"{failure.filename}: " if failure.filename else "the output cannot be written: "
             tell(f"{where}{(failure.strerror or str(failure)).lower()}")
             sys.exit(1)
+
+
+def _not_installed(absent: ModuleNotFoundError) -> DependencyError:
+    """The error for a dependency that was left out: commands that write text need only click and arro3-core."""
+    from tbq.errors import missing
+
+    module = (absent.name or "").partition(".")[0]
+    if module not in DEPENDENCIES:
+        raise absent
+    return missing(module, needed_for="this command")
 
 
 class _NoPandas:

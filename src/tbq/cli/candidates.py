@@ -136,13 +136,13 @@ class _Typed:
         }
         self.name = name
         self.arguments = [param for param in params if isinstance(param, click.Argument)]
-        self.given: dict[str, list[str]] = {}
+        self.values: dict[str, list[str]] = {}
         self.plain: list[str] = []
         self.pending: click.Parameter | None = None
         self.ended = False
         for word in words:
             if self.pending is not None:
-                self.given.setdefault(str(self.pending.name), []).append(word)
+                self.values.setdefault(str(self.pending.name), []).append(word)
                 self.pending = None
             elif word == "--" and not self.ended:
                 self.ended = True
@@ -158,7 +158,7 @@ class _Typed:
             return None
         if not equals:
             return param
-        self.given.setdefault(str(param.name), []).append(value)
+        self.values.setdefault(str(param.name), []).append(value)
         return None
 
     def next_argument(self) -> click.Parameter | None:
@@ -210,7 +210,7 @@ def _tags(word: str, typed: _Typed) -> list[str]:
 def _tags_of(typed: _Typed) -> list[str]:
     from tbq.decode.glance import some_tags
 
-    return some_tags(typed.log_directories(), typed.given.get("run", ()))
+    return some_tags(typed.log_directories(), typed.values.get("run", ()))
 
 
 def _best(word: str, typed: _Typed) -> list[str]:
@@ -235,7 +235,7 @@ def _columns(word: str, typed: _Typed) -> list[str]:
     from tbq.schema import column_names
 
     kinds = {"ls": "runs", "tags": "tags"}
-    (kind, *_) = typed.given.get("kind") or [kinds.get(typed.name, "scalars")]
+    (kind, *_) = typed.values.get("kind") or [kinds.get(typed.name, "scalars")]
     return _listing(word, column_names(kind))
 
 

@@ -67,7 +67,7 @@ complete -c tbq -f -a '(__tbq_words)'
 @click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("shell", type=click.Choice(tuple(_SCRIPTS)))
 def command(shell: str) -> None:
-    """Print the script that makes the Tab key complete commands, options and names in SHELL.
+    """Print the script that makes the Tab key complete commands, options and names in that shell.
 
     After a log directory, Tab completes its runs and tags. It reads the listing and the start of the newest files only.
     """

@@ -62,12 +62,7 @@ Examples:
 )
 @click.option("--elements", is_flag=True, help="With --kind tensors, one row per element, with its index.")
 @shared.select_options
-@click.option(
-    "--smooth",
-    type=click.FloatRange(0, 1),
-    metavar="W",
-    help="Smooth as TensorBoard does with this weight.",
-)
+@shared.smooth_option(None)
 @click.option("--every", type=click.IntRange(1), metavar="N", help="Every Nth row of each run and tag.")
 @click.option("--max-points", type=click.IntRange(1), metavar="N", help="At most N rows of each run and tag.")
 @click.option(

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import reduce, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
@@ -108,7 +108,7 @@ def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
     try:
         return tbq.open(path, merge_runs=reading.pop("merge_runs") or None, sub_runs=reading.pop("sub_runs"))
     except SourceError as wrong:
-        if isinstance(path, list) and wrong.path in path[1:] and not Path(wrong.path).exists():
+        if isinstance(path, list) and wrong.path in path[1:] and not os.path.exists(wrong.path):
             known = {name for param in click.get_current_context().command.params for name in param.opts}
             meant = [f"for a {name[2:]}: {name} {wrong.path}" for name in ("--tag", "--run") if name in known]
             wrong.hint = "; ".join(meant + ([wrong.hint] if wrong.hint else []))
@@ -279,6 +279,20 @@ stalled_option: Decorator[Any] = click.option(
     help="Call a run stalled after this time without new data, e.g. 10m.  [default: 2m, or 20 times its usual pause]",
 )
 
+force_option: Decorator[Any] = click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+
+
+def smooth_option(default: float | None = 0.0, more: str = "") -> Decorator[Any]:
+    """`--smooth`; `more` follows its help."""
+    return click.option(
+        "--smooth",
+        type=click.FloatRange(0, 1),
+        default=default,
+        metavar="W",
+        help=f"Smooth as TensorBoard does with this weight{more}.",
+    )
+
+
 json_nan_option: Decorator[Any] = rare_option(
     "--json-nan",
     type=click.Choice(get_args(JsonNan)),
@@ -311,7 +325,7 @@ _targets: tuple[Callable[[Any], Any], ...] = (
         "-o", "--output", "path", metavar="OUT", help="Write to this file, in the format of its extension."
     ),
     click.option("--format", metavar="FORMAT", help="The format, if OUT's extension does not name it."),
-    click.option("--force", is_flag=True, help="Replace OUT if it exists."),
+    force_option,
     click.option("--columns", metavar="A,B,…", help="Write only these columns, in this order."),
     rare_option("--drop-bytes", is_flag=True, help="Leave out byte columns that the format cannot hold."),
     rare_option(

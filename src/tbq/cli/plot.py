@@ -9,7 +9,15 @@ from typing import Any
 
 import click
 
-from tbq.cli.options import Command, logdir_argument, opened, read_options, select_options
+from tbq.cli.options import (
+    Command,
+    force_option,
+    logdir_argument,
+    opened,
+    read_options,
+    select_options,
+    smooth_option,
+)
 from tbq.cli.ranking import BY_HELP
 
 _EXAMPLES = """\b
@@ -46,7 +54,7 @@ class _Plot(Command):
     help="A png, svg, pdf, pgf or html file.  [default: the terminal]",
 )
 @click.option("--format", metavar="FORMAT", help="The format, if OUT's extension does not name it.")
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@force_option
 @select_options
 @click.option(
     "--kind",
@@ -61,9 +69,7 @@ class _Plot(Command):
     metavar="AXIS",
     help="step, relative, wall, or a tag of scalars.",
 )
-@click.option(
-    "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."
-)
+@smooth_option()
 @click.option("--log-x", is_flag=True, help="A logarithmic x axis.")
 @click.option(
     "--log-y",

@@ -19,7 +19,7 @@ Examples:
 @click.command(cls=shared.Command, epilog=_EXAMPLES)
 @shared.logdir_argument
 @click.option("-o", "--output", "path", required=True, metavar="OUT", help="The HTML file to write.")
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@shared.force_option
 @click.option("--title", metavar="TEXT", help="The title.  [default: the name of LOGDIR]")
 @click.option(
     "--text",
@@ -33,9 +33,7 @@ Examples:
     "--band", default="std", show_default=True, metavar="BAND",
     help="The band around the mean of a group: std, sem, ci95, minmax, quantiles (of the median) or none.",
 )  # fmt: skip
-@click.option(
-    "--smooth", type=float, default=0.0, metavar="W", help="Smooth as TensorBoard does with this weight."
-)
+@shared.smooth_option()
 @shared.merge_option
 @shared.strict_option
 @shared.live_options

@@ -39,6 +39,10 @@ Examples:
     "--base-path", metavar="PATH",
     help="The path below which a proxy shows the page, e.g. /user/ada/tbq on a JupyterHub.",
 )  # fmt: skip
+@click.option(
+    "--embed", is_flag=True,
+    help="Let other pages show this one in a frame, as notebooks do. The token is then part of its path.",
+)  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @click.option("--title", metavar="TEXT", help="The page's title.  [default: the name of LOGDIR]")
 @click.option(

@@ -18,13 +18,7 @@ Examples:
 @click.command(cls=shared.Command, epilog=_EXAMPLES)
 @shared.logdir_argument
 @shared.select_options
-@click.option(
-    "--smooth",
-    type=click.FloatRange(0, 1),
-    default=0.0,
-    metavar="W",
-    help="Smooth as TensorBoard does with this weight; the key s changes it.",
-)
+@shared.smooth_option(more="; the key s changes it")
 @shared.interval_option("1, or 30 for a URL")
 @shared.stalled_option
 @shared.live_options

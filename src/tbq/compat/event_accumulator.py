@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from tbq._core import Accumulator
 from tbq.compat import directory_watcher, event_file_loader, plugin_assets
 from tbq.compat.compressor import NORMAL_HISTOGRAM_BPS, compress_histogram_proto
-from tbq.compat.defaults import wants_protobuf
 from tbq.compat.directory_watcher import DirectoryWatcher
 from tbq.compat.event_file_loader import LegacyEventFileLoader
 from tbq.compat.events import (
@@ -27,6 +26,7 @@ from tbq.compat.events import (
 )
 from tbq.compat.log import logger
 from tbq.compat.messages import Message, message_class
+from tbq.compat.real_messages import wants_protobuf
 from tbq.compat.reservoirs import Reservoir, sizes_of
 from tbq.compat.versions import file_version, source_writer
 from tbq.source.urls import refuse_remote
@@ -254,7 +254,8 @@ class EventAccumulator:
                 count += 1
             return count
         finally:
-            # In one call, so that no interrupt comes between; what is taken twice after one is the same.
+            # One call, so that no interrupt comes between. A note that an interrupt leaves here is handled again, with
+            # the same result.
             self._notes.extend(chain.from_iterable(starmap(self._core.notes, [()])))
             while self._notes:
                 what, *said = self._notes[0]

@@ -12,10 +12,10 @@ from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from tbq._core import RecordFile, is_compressed
-from tbq.compat.defaults import wants_protobuf
 from tbq.compat.log import logger
 from tbq.compat.messages import message_class
 from tbq.compat.migrate import Migration
+from tbq.compat.real_messages import wants_protobuf
 from tbq.source.inflate import Unpacked
 from tbq.source.urls import refuse_remote
 
@@ -40,9 +40,9 @@ class RawEventFileLoader:
         self._unpacked: Unpacked | None = None
         self._unpacked_size = -1
         self._pending: deque[bytes] = deque()  # records that were read but not parsed yet
-        self._at_end = True  # nobody has left off before all was given
-        self._made: deque[Any] = deque()  # what was made of records and not yet given
-        if not stat.S_ISREG(os.stat(self._file_path).st_mode):  # a pipe would be waited for
+        self._at_end = True  # the last iteration returned everything
+        self._made: deque[Any] = deque()  # made of records, but not returned yet
+        if not stat.S_ISREG(os.stat(self._file_path).st_mode):  # opening a pipe would block
             raise OSError(errno.EINVAL, "not a regular file", self._file_path)
         with open(self._file_path, "rb"):  # raises if it cannot be read
             pass
@@ -51,14 +51,14 @@ class RawEventFileLoader:
         self._records = RecordFile(os.fsencode(self._file_path))
 
     def Load(self) -> Iterator[Any]:
-        """What has not been given yet. Nothing is taken before it is iterated over."""
+        """The events that were not returned yet. Reads nothing before the caller iterates."""
         yield from self._Given(lambda record: (record,))
 
-    # An interrupt (Ctrl-C) may come after any call, and another thread too. So what is read is among the pending in one
-    # call, and is taken from there in lines without any.
+    # An interrupt (Ctrl-C), or another thread, may come between any two calls. So one call both reads records and adds
+    # them to the pending ones, and lines without calls remove them.
 
     def _Given(self, make: Callable[[bytes], Iterable[Any]]) -> Iterator[Any]:
-        """What is made of each record, once each."""
+        """Everything that `make` makes of each record, once."""
         if not self._Prepare():
             return
         while True:

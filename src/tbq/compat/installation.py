@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tbq.compat import defaults
+from tbq.compat import real_messages
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
@@ -49,7 +49,7 @@ def install(*, protobuf: bool = False) -> None:
     """
     with _lock:
         uninstall()
-        defaults.protobuf = protobuf
+        real_messages.default = protobuf
         modules = dict(_REPLACED)
         if _is_installed("tensorboard"):
             importlib.import_module(_EVENTS)
@@ -69,13 +69,17 @@ def install(*, protobuf: bool = False) -> None:
 
 
 def uninstall() -> None:
-    """Undo `install`: later imports load the packages' own modules again."""
+    """Undo `install`: later imports load the packages' own modules again.
+
+    >>> import tbq.compat
+    >>> tbq.compat.uninstall()
+    """
     with _lock:
         while _undo:
             _undo.pop()()
         if _tensorflow_finder in sys.meta_path:
             sys.meta_path.remove(_tensorflow_finder)
-        defaults.protobuf = False
+        real_messages.default = False
 
 
 def _put(namespace: dict[str, Any], name: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Messages of the tensorboard package, for `protobuf=True`."""
+"""Messages of the tensorboard package, for `protobuf=True`; and the default of that argument."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 from tbq.errors import missing
 
+#: The default of `protobuf`, which `install` sets.
+default = False
 _MODULES = (
     "tensorboard.compat.proto.event_pb2",
     "tensorboard.compat.proto.graph_pb2",
@@ -28,3 +30,8 @@ def real_class(full_name: str) -> Any:
         raise missing("tensorboard", needed_for="protobuf=True") from absent
     descriptor = descriptor_pool.Default().FindMessageTypeByName(full_name)
     return message_factory.GetMessageClass(descriptor)
+
+
+def wants_protobuf(asked: bool | None) -> bool:
+    """The meaning of the argument `protobuf`; None is the default."""
+    return default if asked is None else asked

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from tbq.errors import UsageError, missing
 
 if TYPE_CHECKING:
-    from tbq.arguments import StrPath
-    from tbq.decode.options import Restarts
-    from tbq.decode.sub_runs import SubRunsAs
-    from tbq.limits import Size
-    from tbq.select import Names, Steps
+    from tbq.following.follower import Following
     from tbq.source.discover import Source
-    from tbq.storage import Storage
 
 INTERVAL = 1.0  # seconds between two polls
 
@@ -21,25 +16,15 @@ INTERVAL = 1.0  # seconds between two polls
 def watch(
     path: Source,
     *,
-    run: Names = None,
-    tag: Names = None,
-    steps: Steps = None,
-    restarts: Restarts = "resume",
-    interval: float | None = None,
     smooth: float = 0.0,
     stalled_after: float | None = None,
-    threads: int | None = None,
-    max_unpacked: Size | None = None,
-    storage: Storage | None = None,
-    cache: StrPath | None = None,
-    sub_runs: SubRunsAs = "fold",
+    **following: Unpack[Following],
 ) -> None:
     """Show a log directory full screen in the terminal while it grows, until the user presses `q`.
 
-    `path`, `run`, `tag`, `steps`, `restarts` and `threads` are those of `tbq.follow`; `interval` is in
-    seconds (default: 1, or 30 for URLs). `storage`, `cache` and `sub_runs` are those of `tbq.open`.
     `smooth` is TensorBoard's weight at the start. A run counts as stalled after `stalled_after` seconds without data
-    (default: 120, or 20 times its usual pause if that is more).
+    (default: 120, or 20 times its usual pause if that is more). `path` and the other keywords are those of
+    `tbq.follow`; the default of `interval` is 1, or 30 for URLs. Needs the extra "watch".
 
     >>> tbq.watch("runs", tag="val/*", smooth=0.6)  # doctest: +SKIP
     """
@@ -57,13 +42,10 @@ def watch(
     from tbq.following.follower import follow
     from tbq.source.discover import any_remote
 
-    if interval is None and not any_remote(path):
-        interval = INTERVAL
-    with follow(
-        path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
-        on_error="ignore", max_unpacked=max_unpacked, kinds=["scalars", "images", "texts", "histograms", "hparams"],
-        storage=storage, cache=cache, sub_runs=sub_runs,
-    ) as follower:  # fmt: skip
+    if following.get("interval") is None and not any_remote(path):
+        following["interval"] = INTERVAL
+    kinds = ["scalars", "images", "texts", "histograms", "hparams"]
+    with follow(path, kinds=kinds, on_error="ignore", **following) as follower:
         shown = follower.path
         feed = Feed(follower)
         feed.start()

@@ -17,7 +17,7 @@ from tbq.plot.cells import Line, Span, beside, cell_len, clipped, filled, fitted
 from tbq.plot.colours import AMBER, RED
 from tbq.text import counted
 
-_CARD_WIDTH, _CARD_HEIGHT = 36, 10  # the preferred least size of a chart
+_CARD_WIDTH, _CARD_HEIGHT = 36, 10  # the smallest size of a chart, if there is room
 _LEAST = 7  # cells of a column of values, so that it does not move with each value
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tbq.source.discover import Found, Source
     from tbq.source.inflate import Unpacked
     from tbq.storage import Storage
+    from tbq.writers import Writers
 
 __all__ = ["Finding", "Findings", "codes", "doctor", "explain", "findings_of_run"]
 
@@ -29,11 +30,12 @@ def doctor(
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
+    source: Writers = None,
 ) -> Findings:
     """Examine a path, whether or not anything exists there, and list what is wrong: worst first, then by run.
 
     It changes nothing, and no file makes it fail. `select` and `ignore` take codes or prefixes of codes ("TBQ2");
-    `max_unpacked`, `storage` and `cache` are as in `tbq.open`.
+    `max_unpacked`, `storage`, `cache` and `source` are as in `tbq.open`.
 
     >>> for finding in tbq.doctor("runs", select="TBQ5"):
     ...     print(finding.code, finding.severity, finding)
@@ -48,8 +50,9 @@ def doctor(
 
     checks = chosen(select, ignore)
     survey = Survey(
-        path, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage, cache=cache
-    )
+        path, threads=threads, progress=progress, max_unpacked=max_unpacked, storage=storage, cache=cache,
+        writers=source,
+    )  # fmt: skip
     findings = examine(survey, checks)
     return Findings(sorted(findings, key=Finding.order))
 

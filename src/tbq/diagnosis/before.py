@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from tbq.diagnosis.history import RunHistory, ScalarPoints
 
-_SHARE = 0.2  # of the steps before: the time in which a cause is looked for
-_SETTING, _FACTOR, _SLOWER = 0.2, 2.0, 1.5  # changes that count: of a setting, of a norm, of a speed
+_SHARE = 0.2  # the share of earlier steps that is searched for a cause
+_SETTING, _FACTOR, _SLOWER = 0.2, 2.0, 1.5  # the smallest changes that count: of a setting, a norm, a speed
 _LEAST = 3  # values before and after
 _MOST = 4  # settings and norms each
 
 
 @dataclass(frozen=True)
 class QuantityChange:
-    """What became of one quantity: `factor` is the later over the earlier value; `changed` if it counts."""
+    """How one quantity changed: `factor` is the later value over the earlier one; `changed` if that counts."""
 
     what: str
     tag: str | None
@@ -62,12 +62,14 @@ def unlogged(history: RunHistory) -> list[str]:
     tags = list(history.series)
     missing = []
     if not any(is_learning_rate(tag) for tag in tags):
-        given = [
+        learning_rates = [
             f"{name} = {value_text(value)}"
             for name, value in history.hparams.items()
             if is_learning_rate(name)
         ]
-        missing.append(f"the learning rate as a tag{f' (hyperparameter {given[0]})' if given else ''}")
+        missing.append(
+            f"the learning rate as a tag{f' (hyperparameter {learning_rates[0]})' if learning_rates else ''}"
+        )
     if not any(is_gradient_norm(tag) for tag in tags):
         missing.append("gradient norms")
     return missing

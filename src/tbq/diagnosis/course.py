@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from tbq.diagnosis.history import RunHistory, ScalarPoints
 
 _LEAST = 5  # points from which a course is judged
-_NEAR = 0.1  # of the way that a loss had come down: a value this close to the best is still on course
-_GONE = 1.0  # of that way above where it began: a value this far away has exploded
-_PAUSE, _PAUSES = 60.0, 20.0  # seconds, and times the usual pause: nothing was logged for that long
+_NEAR = 0.1  # a value within this share of a loss's descent above the best value is still on course
+_GONE = 1.0  # a value this many descents above the start has exploded
+_PAUSE, _PAUSES = 60.0, 20.0  # a pause is longer than these seconds, and than this many usual pauses
 _MOST = 3  # of each kind
 
 
 @dataclass(frozen=True)
 class Departure:
-    """A loss that left its course: its last good step, and from where on it is not finite, or far above its start."""
+    """A loss that left its course: its last good step, and where it became not finite, or far above its start."""
 
     tag: str
     step: int

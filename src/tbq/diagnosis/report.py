@@ -75,7 +75,7 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
 
 
 def _with_next(findings: Sequence[Finding], hinted: set[tuple[str, str | None]]) -> list[str]:
-    """A line per finding; after the last of each code what to do next, if the report has not said it (`hinted`)."""
+    """A line per finding; after the last of each code, what to do next, unless the report has it already (`hinted`)."""
     lines = []
     for i, finding in enumerate(findings):
         lines.append(_line(finding))
@@ -86,7 +86,7 @@ def _with_next(findings: Sequence[Finding], hinted: set[tuple[str, str | None]])
 
 
 def _next(finding: Finding, hinted: set[tuple[str, str | None]]) -> list[str]:
-    """What to do about a finding: one line, or none if the report has said it."""
+    """What to do about a finding: one line, or none if the report already said so."""
     if not finding.hint or (finding.code, finding.hint) in hinted:
         return []
     hinted.add((finding.code, finding.hint))

@@ -6,8 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from tbq import decode as _decode
@@ -15,7 +14,7 @@ from tbq.decode.sub_runs import SubRunFolder
 from tbq.errors import SourceError, UsageError
 from tbq.kinds.run_states import RunFacts, facts_of, totals_of
 from tbq.source import Found, Run, discover
-from tbq.source.discover import refuse_lakes, refuse_remote_lakes, remote_for, sources
+from tbq.source.discover import Logs, refuse_lakes, refuse_remote_lakes, remote_for, sources
 from tbq.source.files import HELD_BYTES, groups
 from tbq.source.formats.translation import Translations
 from tbq.source.growing import Growing
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from tbq.progress import Progress
     from tbq.source.discover import Source
     from tbq.storage import Storage
+    from tbq.writers import Writers
 
     Array = NDArray[Any]
 
@@ -55,10 +55,12 @@ class Survey:
         max_unpacked: Size | None = None,
         storage: Storage | None = None,
         cache: StrPath | None = None,
+        writers: Writers = None,
     ) -> None:
         named = sources(source)
         refuse_lakes(named, _WANT)
-        self._remote = remote_for(named, storage, cache)
+        remote = remote_for(named, storage, cache)
+        self._discover = partial(discover, remote=remote, logs=Logs(remote, writers, max_unpacked))
         self.named_paths = [path for _, path in named]
         items = source if isinstance(source, Mapping) else self.named_paths
         self.errors: list[SourceError] = []
@@ -66,7 +68,7 @@ class Survey:
         self.near: list[str] | None = None  # filled in by nearby.py on first use
         self._growing = Growing()
         try:
-            self.discovered = self._discover(items)
+            self.discovered = self._present(items)
         except UsageError as clash:
             if len(self.named_paths) < 2:
                 raise
@@ -81,23 +83,23 @@ class Survey:
         """The survey of one run of a log that is open, with the sub-runs that are part of it."""
         survey = cls.__new__(cls)
         survey.named_paths, survey.errors, survey.clash, survey.near = found.paths, [], None, None
-        survey._remote, survey._growing = None, Growing()
+        survey._growing = Growing()
         # Its sub-runs are part of it already, and their files are among its files.
         runs = [each._replace(folded=()) for each in found.runs if each.name == run]
-        survey.discovered = replace(found, runs=runs, problems=[])
+        survey.discovered = found._replace(runs=runs, problems=[])
         survey._options = _decode.DecodeOptions(restarts="keep", threads=threads)
         survey.unpacked = unpacked
         return survey
 
-    def _discover(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
+    def _present(self, items: Sequence[str] | Mapping[str, str | os.PathLike[str]]) -> Found:
         """Discover the paths that exist, and record an error for each missing path."""
         with contextlib.suppress(SourceError):  # the usual case: nothing is missing
-            return discover(items, self._remote)
+            return self._discover(items)
         pairs = items.items() if isinstance(items, Mapping) else enumerate(items)
         present = []
         for key, path in pairs:
             try:
-                discover(path, self._remote)
+                self._discover(path)
             except SourceError as missing:
                 self.errors.append(missing)
             else:
@@ -105,8 +107,8 @@ class Survey:
         if not present:
             return Found(self.named_paths, [])
         if isinstance(items, Mapping):
-            return discover({str(key): path for key, path in present}, self._remote)
-        return discover([path for _, path in present], self._remote)
+            return self._discover({str(key): path for key, path in present})
+        return self._discover([path for _, path in present])
 
     @property
     def unreadable(self) -> bool:
@@ -134,7 +136,7 @@ class Survey:
             return
         for part in runs:
             survey = copy(self)
-            survey.discovered = replace(self.discovered, runs=part)
+            survey.discovered = self.discovered._replace(runs=part)
             survey.run_above = self.run_above  # computed from all runs
             yield survey
 

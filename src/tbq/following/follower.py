@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, get_args
 
 from tbq import _core
 from tbq.arguments import bad, choice
@@ -31,8 +31,6 @@ from tbq.source.inflate import Unpacked
 from tbq.text import counted, shown_path
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from tbq._core import LiveUpdate
     from tbq.arguments import StrPath
     from tbq.limits import Size
@@ -45,6 +43,22 @@ if TYPE_CHECKING:
 INTERVAL = 0.2  # seconds between two polls
 REMOTE_INTERVAL = 30.0  # of object stores, which charge for each listing
 _IDLE_SHARE = 40  # polling a log that does not change takes at most 1/40 of a CPU
+
+
+class Following(TypedDict, total=False):
+    """The keywords of `tbq.watch`, `tbq.serve` and `tbq.mcp` that are those of `tbq.follow`."""
+
+    run: Names
+    tag: Names
+    steps: Steps
+    restarts: Restarts
+    interval: float | None
+    threads: int | None
+    max_unpacked: Size | None
+    storage: Storage | None
+    cache: StrPath | None
+    sub_runs: SubRunsAs
+    source: Writers
 
 
 def follow(
@@ -350,9 +364,7 @@ class Follower:
     def __enter__(self) -> Follower:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

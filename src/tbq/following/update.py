@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from tbq.text import counted
+from tbq.text import counted, some
 
 if TYPE_CHECKING:
     from tbq.problems import Problem
@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class RunChanges(NamedTuple):
-    """The names of runs that changed; each name is in one list."""
+    """The names of runs that changed; each name is in one list.
+
+    >>> tbq.follow("runs").poll().runs.new[:2]
+    ['diverged', 'lr=0.01/seed=0']
+    """
 
     #: runs that did not exist before
     new: list[str]
@@ -97,6 +101,9 @@ class Update:
         """Rows of earlier updates that no longer count: `run, tag, kind, step, wall_time, value`.
 
         A restart replaced them, or their file was truncated, replaced or deleted. Only scalars have a `value`.
+
+        >>> len(tbq.follow("runs").poll().retracted_rows)
+        0
         """
         from tbq.table.table import Table
 
@@ -104,7 +111,11 @@ class Update:
 
     @cached_property
     def retracted(self) -> Table:
-        """The retracted rows as one row per run, tag and kind: `run, tag, kind, first_step, count`."""
+        """The retracted rows as one row per run, tag and kind.
+
+        >>> tbq.follow("runs").poll().retracted.columns
+        ['run', 'tag', 'kind', 'first_step', 'count']
+        """
         from tbq.columns.codes import values_of
         from tbq.table.table import Table
 
@@ -136,3 +147,16 @@ class Update:
         if self.problems:
             parts.append(counted(len(self.problems), "problem"))
         return f"<tbq.Update: {', '.join(parts) or 'nothing new'}>"
+
+    def _repr_html_(self) -> str:
+        from tbq.table.draw import page
+
+        rows = [(f"new {kind}", count, "") for kind, count in self.tables._rows.items()]
+        rows += [("retracted rows", self._retracted_count, "")] * (self._retracted_count > 0)
+        for what, runs in zip(RunChanges._fields, self.runs, strict=True):
+            rows += [(f"{what} runs", len(runs), some(runs))] * bool(runs)
+        rows += [(f"problem {each.code}", 1, str(each)) for each in self.problems]
+        columns = zip(*rows, strict=True) if rows else ([], [], [])
+        kinds = (pa.string(), pa.int64(), pa.string())
+        arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
+        return page(pa.table(dict(zip(("what", "count", "which"), arrays, strict=True))), "update")

@@ -15,6 +15,7 @@ from tbq.write.writer import SummaryWriter
 try:
     import yaml
     from accelerate.tracking import GeneralTracker, on_main_process
+    from accelerate.utils import extract_model_from_parallel
 except ImportError:
     raise missing("accelerate", needed_for="tbq.integrations.accelerate") from None
 
@@ -23,7 +24,8 @@ class TbqTracker(GeneralTracker):  # type: ignore[misc]
     """Replaces accelerate's TensorBoard tracker; further arguments go to `tbq.SummaryWriter`.
 
     Values may be tensors on a GPU. Hyperparameters are logged to the run itself and, as in accelerate's own tracker,
-    to `<time>/hparams.yml` below it.
+    to `<time>/hparams.yml` below it. Keep the tracker and call `tracker.watch(model)` in every process: the
+    main process logs weights and gradients. (`accelerator.get_tracker` has no tracker in the other processes.)
     """
 
     name = "tbq"
@@ -72,6 +74,11 @@ class TbqTracker(GeneralTracker):  # type: ignore[misc]
         for name, group in groups.items():
             self.tracker.add_scalars(name, group, step, **keywords)
         self.tracker.log(numbers, step, **keywords)
+
+    @on_main_process  # type: ignore[untyped-decorator]
+    def watch(self, model: Any, **options: Any) -> None:
+        """`SummaryWriter.watch`, also of a model that `accelerator.prepare` has wrapped; in the main process only."""
+        self.tracker.watch(extract_model_from_parallel(model), **options)
 
     @on_main_process  # type: ignore[untyped-decorator]
     def log_images(self, values: dict[str, Any], step: int | None = None, **keywords: Any) -> None:

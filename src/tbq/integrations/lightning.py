@@ -1,4 +1,5 @@
-"""A logger for Lightning: replaces its `TensorBoardLogger`, with the same directories, tags and hparams."""
+"""A logger for Lightning: replaces its `TensorBoardLogger`, with the same directories, tags and hparams. And a
+callback that watches the model."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ import importlib
 import os
 import sys
 import weakref
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import missing
+from tbq.errors import UsageError, missing
 from tbq.write import options as writer_options
 from tbq.write.writer import SummaryWriter
 
@@ -29,6 +32,7 @@ def _package() -> tuple[str, str]:
 
 
 _PYTORCH, _FABRIC = _package()
+_callbacks: Any = importlib.import_module(f"{_PYTORCH}.callbacks")
 _tensorboard: Any = importlib.import_module(f"{_PYTORCH}.loggers.tensorboard")
 _rank_zero: Any = importlib.import_module(f"{_PYTORCH}.utilities.rank_zero")
 _logger: Any = importlib.import_module(f"{_PYTORCH}.loggers.logger")
@@ -134,11 +138,7 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
             self._experiment.watch(model, **options).clock = clock
 
     def _trainer_step(self) -> int | None:
-        """The step of the current batch, under which Lightning logs its metrics; None outside of `fit`."""
-        module = None if self._module is None else self._module()
-        loop = getattr(getattr(module, "_trainer", None), "fit_loop", None)
-        step = getattr(getattr(loop, "epoch_loop", None), "_batches_that_stepped", None)
-        return step if isinstance(step, int) else None
+        return None if self._module is None else _step_of(self._module)
 
     @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
     def log_graph(self, model: Any, input_array: Any = None) -> None:
@@ -165,3 +165,48 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
         """Close the writer; another `fit` continues the run in a new file."""
         super().finalize(status)
         self._experiment = None
+
+
+def _step_of(module: weakref.ref[Any]) -> int | None:
+    """The step of the current batch, under which Lightning logs its metrics; None outside of `fit`."""
+    loop = getattr(getattr(module(), "_trainer", None), "fit_loop", None)
+    step = getattr(getattr(loop, "epoch_loop", None), "_batches_that_stepped", None)
+    return step if isinstance(step, int) else None
+
+
+class TbqWatch(_callbacks.Callback):  # type: ignore[misc]
+    """Logs weights and gradients of the model every `every` steps of the trainer, to its `TbqLogger`.
+
+    It also takes Lightning's own `TensorBoardLogger` after `tbq.patch()`. The other arguments are those of
+    `SummaryWriter.watch`. In YAML, its `class_path` is `tbq.integrations.lightning.TbqWatch`.
+    """
+
+    def __init__(
+        self,
+        every: int = 100,
+        gradients: bool = True,
+        parameters: bool = True,
+        statistics: Sequence[str] = ("norm",),
+        histograms: bool = True,
+    ) -> None:
+        self._options: dict[str, Any] = {
+            "every": every,
+            "gradients": gradients,
+            "parameters": parameters,
+            "statistics": statistics,
+            "histograms": histograms,
+        }
+
+    @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        """Watch the model until the logger closes its writer, at the end of `fit`."""
+        loggers = [each for each in trainer.loggers if isinstance(each, _tensorboard.TensorBoardLogger)]
+        writers = [each.experiment for each in loggers if isinstance(each.experiment, SummaryWriter)]
+        if not writers and not trainer.fast_dev_run:
+            raise UsageError(
+                "TbqWatch found no logger of tbq in this Trainer",
+                hint="pass logger=TbqLogger(), or call tbq.patch() before the Trainer is created",
+                code="argument",
+            )
+        for writer in writers:
+            writer.watch(pl_module, **self._options).clock = partial(_step_of, weakref.ref(pl_module))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tbq import wire
 from tbq.errors import missing
 from tbq.write import hparams
 from tbq.write.writer import SummaryWriter
@@ -47,15 +46,12 @@ class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
             elif isinstance(value, sb3.Image):
                 self.writer.add_image(key, value.image, step, dataformats=value.dataformats)
             elif isinstance(value, sb3.HParam):
-                self._write_hparams(value)
+                # Only their names: the numbers of the metrics are not points of these curves.
+                hparams.declare(self.writer, dict(value.hparam_dict), dict(value.metric_dict))
+                hparams.end(self.writer)
             elif hasattr(value, "ndim"):  # arrays and tensors
                 self.writer.add_histogram(key, value, step)
         self.writer.log(numbers, step)
-
-    def _write_hparams(self, value: sb3.HParam) -> None:
-        """Log only the hyperparameters: the metrics are names of curves, and their numbers are not points of these."""
-        for tag, metadata in hparams.encode(dict(value.hparam_dict), dict(value.metric_dict), None):
-            self.writer.add_summary(wire.value(tag, 0, b"", metadata))
 
     def close(self) -> None:
         """Close the writer."""

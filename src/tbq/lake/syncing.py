@@ -64,7 +64,11 @@ _ATTEMPTS = 20
 
 @dataclass
 class Synced:
-    """What a sync did: the number of new, grown, replaced and gone runs, and of rows of values written."""
+    """What a sync did: the number of new, grown, replaced and gone runs, and of rows of values written.
+
+    >>> print(tbq.lake.Synced(added=2, rows=40))
+    2 runs new; 40 rows written
+    """
 
     added: int = 0
     grown: int = 0

@@ -51,7 +51,7 @@ class Configuration:
     greatest: float | None = None
 
     def p(self, first: Configuration) -> float | None:
-        """Welch's p of the difference from the first configuration; None if it cannot be said."""
+        """Welch's p of the difference from the first configuration; None if it cannot be computed."""
         if self is first or self.n < 2 or first.n < 2:
             return None
         (a, a_std, b, b_std) = (first.mean, first.std, self.mean, self.std)
@@ -271,7 +271,7 @@ def reduced(
     table = over_runs(reader, by, stats, tag, **selected)[0]
     order = None
     if best:
-        with collected_warnings():  # `over_runs` has said which runs have no group
+        with collected_warnings():  # `over_runs` has reported the runs without a group
             result = board(reader, by, best, **{**selected, "on_error": "ignore"})
         result.warn_of_left_out()
         order = [row.name for row in result.rows]

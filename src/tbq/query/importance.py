@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 _LEAST_RUNS = 4
-_PER_RANGE = 6  # runs; a number with fewer of them per value is also looked at in ranges
+_PER_RANGE = 6  # a number with fewer runs per value is also grouped into ranges
 _LEAST_RANGES, _MOST_RANGES = 3, 10
 _NOISE = 2.0  # a bend of a curve counts if it is larger than noise would make it, as an F ratio
 
@@ -142,7 +142,7 @@ def _importance(
     present = [hparams[run][name] for run in having]
     ranks = midranks(np.array([cost[run] for run in having], np.float64))
     numeric = all(map(is_number, present))
-    texts = [value_text(value) for value in present]  # what groups are told apart by: True is not 1
+    texts = [value_text(value) for value in present]  # what tells groups apart: True is not 1
     distinct = dict(sorted(zip(texts, present, strict=True), key=lambda each: value_key(each[1])))
     notes = []
     share = direction = best = None

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # File names that do not identify a run, which is then named after its folder.
 _PLAIN_NAMES = {"metrics", "progress", "result", "trainer_state", "log", "training", "history"}
-# Text that a person reads as a number, such as 1,000 or 50 %.
-_NUMERAL = re.compile(r"[+-]?\d[\d.,_' ]*%?")
+# Text that a person reads as a number, such as 1,000 or 50 % or .5e3.
+_NUMERAL = re.compile(r"[+-]?(\d[\d.,_' ]*|\.\d+)(e[+-]?\d+)? ?%?", re.IGNORECASE)
 
 Row = Mapping[str, Any]
 

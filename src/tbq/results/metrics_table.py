@@ -22,12 +22,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tbq.errors import OutputError, SourceError, UsageError, warn
 from tbq.export.target import output, unwritable
+from tbq.source.formats.text_rows import SEPARATORS
 
 Value = float | int | bool | str | None
 
@@ -237,7 +238,8 @@ class _Csv:
             if not fresh:
                 self._size = _append(self._path, line, self._size, self._sync)
                 return
-            data = self._lines([columns]) + line
+            header = self._header(columns)
+            data = header + line
             if self._columns:
                 with open(self._path, "rb") as file:
                     old = file.read()
@@ -248,7 +250,7 @@ class _Csv:
                     )
                 # In the new columns the old rows are blank; otherwise they stay as they are.
                 padded = [cells + [""] * (len(columns) - len(cells)) for cells in self._parsed(old)[1:]]
-                data = self._lines([columns, *padded]) + line
+                data = header + self._lines(padded) + line
             _replace(self._path, data)
             self._columns, self._size = columns, len(data)
 
@@ -256,9 +258,15 @@ class _Csv:
         text = io.StringIO(data.decode("utf-8-sig"), newline="")
         return list(csv.reader(text, delimiter=self._separator))
 
-    def _lines(self, rows: list[list[str]]) -> bytes:
+    def _header(self, names: list[str]) -> bytes:
+        """Names are quoted if a reader that looks for the separator could take a character of one for it."""
+        odd = any(each in name for name in names for each in SEPARATORS)
+        return self._lines([names], csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL)
+
+    def _lines(self, rows: list[list[str]], quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> bytes:
         text = io.StringIO()
-        csv.writer(text, delimiter=self._separator, lineterminator="\n").writerows(rows)
+        writer = csv.writer(text, delimiter=self._separator, lineterminator="\n", quoting=quoting)
+        writer.writerows(rows)
         return text.getvalue().encode()
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class AnswerCache:
-    """Values by kind and key. Each kind has its own limit; the values used longest ago go first, the newest stays.
+    """Values by kind and key. Each kind has its own limit: the values used longest ago go first, and the newest stays.
 
     The one lock is held while values are looked up or stored, never while they are made: two threads that ask for the
     same value at once may both make it.
@@ -22,7 +22,7 @@ class AnswerCache:
         self._kinds: dict[str, OrderedDict[Hashable, tuple[Any, int]]] = {}
 
     def get(self, kind: str, key: Hashable) -> Any:
-        """The value; None if it is not kept."""
+        """The value; None if the cache does not have it."""
         with self._lock:
             kept = self._kinds.get(kind)
             if kept is None or key not in kept:

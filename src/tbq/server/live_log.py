@@ -7,9 +7,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
-from tbq.following.follower import follow
+from tbq.following.follower import Following, follow
 from tbq.following.listing import Listing
 from tbq.following.polling import Poll, Poller
 from tbq.following.states import STALLED_AFTER, RunState, states_now
@@ -21,17 +21,14 @@ from tbq.server.sql.worker_pool import AT_ONCE, WorkerPool
 from tbq.source.discover import any_remote
 from tbq.storage import cache_folder, chosen
 from tbq.text import natural
+from tbq.writers import chosen as chosen_writers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tbq.decode.options import Restarts
-    from tbq.decode.sub_runs import SubRunsAs
     from tbq.following.hparams import Hparams
     from tbq.following.states import State
-    from tbq.limits import Size
     from tbq.progress import Call
-    from tbq.select import Names, Steps
     from tbq.source.discover import Source
 
 INTERVAL = 0.25  # seconds between two polls
@@ -54,30 +51,27 @@ class LiveLog(Poller):
         self,
         path: Source,
         *,
-        run: Names = None,
-        tag: Names = None,
-        steps: Steps = None,
-        restarts: Restarts = "resume",
-        interval: float | None = None,
         stalled_after: float | None = None,
         title: str | None = None,
-        threads: int | None = None,
-        max_unpacked: Size | None = None,
-        sub_runs: SubRunsAs = "fold",
         views: Path | None = None,
         clock: Callable[[], float] = time.time,
+        **following: Unpack[Following],
     ) -> None:
-        self.source = path
-        self.threads, self.max_unpacked, self.restarts = threads, max_unpacked, restarts
-        self.storage, self.cache_folder = chosen(), str(cache_folder())  # of the command; threads have none
-        if interval is None and not any_remote(path):
-            interval = INTERVAL
-        follower = follow(
-            path, run=run, tag=tag, steps=steps, restarts=restarts, interval=interval, threads=threads,
-            on_error="ignore", max_unpacked=max_unpacked, sub_runs=sub_runs,
-        )  # fmt: skip
+        if following.get("interval") is None and not any_remote(path):
+            following["interval"] = INTERVAL
+        follower = follow(path, on_error="ignore", **following)
         super().__init__(follower, "tbq serve")
-        self.has_all_runs = run is None
+        self.threads, self.max_unpacked = following.get("threads"), following.get("max_unpacked")
+        self.restarts = following.get("restarts", "resume")
+        #: how the doctor opens the log in another process; only this thread knows the command's options
+        self.opening = {
+            "path": path,
+            "max_unpacked": self.max_unpacked,
+            "storage": chosen(following.get("storage")),
+            "cache": str(cache_folder(following.get("cache"))),
+            "source": sorted(chosen_writers(following.get("source"))),
+        }
+        self.has_all_runs = following.get("run") is None
         self.listing = Listing(follower)
         self.title = title if title is not None else title_of(follower.discovery.paths)
         self.places = places_of(follower.discovery.paths)

@@ -31,7 +31,7 @@ class SummaryCurves:
             return ""
         from tbq.table.sparks import spark_svg
 
-        rows, parts = self._grouped
+        rows, parts = self.grouped
         run = shown["run"][row].as_py()
         part = parts.get((run, tag), slice(0, 0))
         if part.stop - part.start < 2:
@@ -39,7 +39,8 @@ class SummaryCurves:
         return f" {spark_svg(rows.step[part].astype(float), rows.value[part])}"
 
     @cached_property
-    def _grouped(self) -> tuple[GroupedRows, dict[tuple[str, str], slice]]:
+    def grouped(self) -> tuple[GroupedRows, dict[tuple[str, str], slice]]:
+        """The rows by run and tag."""
         from tbq.columns.grouped import GroupedRows
 
         rows = GroupedRows.of(self.scalars)

@@ -9,6 +9,7 @@ from tbq.decode.options import DecodeOptions
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
 from tbq.table.table import Table
+from tbq.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,11 +24,33 @@ if TYPE_CHECKING:
 
 
 class Series(NamedTuple):
-    """One scalar tag of one run, as arrays of the same length."""
+    """One scalar tag of one run, as arrays of the same length.
+
+    >>> steps, wall_times, values = log.series("val/loss", run="lr=0.1/seed=0")
+    >>> int(steps[-1]), round(float(values[-1]), 3)
+    (199, 0.194)
+    """
 
     steps: NDArray[np.int64]
     wall_times: NDArray[np.float64]
     values: NDArray[np.float64]
+
+    def _repr_html_(self) -> str:
+        import numpy as np
+
+        from tbq.numbers import number
+        from tbq.table.sparks import spark_svg
+
+        parts = [counted(len(self.values), "point")]
+        if len(self.values):
+            parts.append(
+                f"steps {self.steps[0]:,} to {self.steps[-1]:,}, last {number(float(self.values[-1]))}"
+            )
+        finite = self.values[np.isfinite(self.values)]
+        if len(finite) > 1:
+            parts.append(f"min {number(float(finite.min()))}, max {number(float(finite.max()))}")
+        curve = spark_svg(self.steps.astype(np.float64), self.values) if len(finite) > 1 else ""
+        return f"<div>series: {', '.join(parts)} {curve}</div>"
 
 
 def scalars(

@@ -191,7 +191,7 @@ def _edges(place: str, name: str) -> Any:
 
 
 def together(tensors: list[Any]) -> Iterator[list[int]]:
-    """The places of tensors to count as rows of one matrix; those that are alone are left out."""
+    """The places of tensors that can be counted as rows of one matrix; tensors without a partner are left out."""
     alike: dict[Any, list[int]] = {}
     for place, tensor in enumerate(tensors):
         count = tensor.numel()

@@ -286,7 +286,7 @@ class EventFile:
             self.lost += self.buffer.take()[1]
         self.lost += self.buffer.dropped + len(self.pending.events)
         if self._marked and (not written or self._mark_dropped):
-            self.lost -= 1  # nobody logged the mark of the end
+            self.lost -= 1  # the mark of the end is not a value that the user logged
         if self._descriptor is not None:
             try:
                 os.close(self._descriptor)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tbq import wire
 from tbq.arguments import described
 from tbq.errors import UsageError
 from tbq.write.arguments import as_number, as_tag, bad
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tbq.write.writer import SummaryWriter
+
 Summaries = list[tuple[str, bytes]]
+
+END = "_hparams_/session_end_info"
 
 
 def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any, group: str = "") -> Summaries:
@@ -43,8 +50,30 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any, grou
     metrics = [as_tag(name, "metric_dict") for name in metric_dict]
     return [
         *wire.hparams(values, listed, metrics, group),
-        ("_hparams_/session_end_info", wire.hparams_end()),
+        (END, wire.hparams_end()),
     ]
+
+
+def declare(writer: SummaryWriter, values: dict[str, Any], metrics: Iterable[str]) -> None:
+    """Log hyperparameters to the run itself, and the names of the curves to compare them by, without any point."""
+    for tag, metadata in encode(values, dict.fromkeys(metrics), None)[:-1]:
+        writer.add_summary(wire.value(tag, 0, b"", metadata))
+
+
+def end(writer: SummaryWriter, *, failed: bool = False) -> None:
+    """Log that the session of `declare` has ended."""
+    metadata = wire.hparams_end(wire.FAILURE if failed else wire.SUCCESS)
+    writer.add_summary(wire.value(END, 0, b"", metadata))
+
+
+def objectives(trial: Any) -> list[str]:
+    """The tags of the objectives of an Optuna trial. A trial of no study, such as `FixedTrial`, has one."""
+    study = getattr(trial, "study", None)
+    count = 1 if study is None else len(study.directions)
+    names = None if study is None else study.metric_names
+    if names is None and count == 1:
+        return ["objective"]
+    return [f"objective/{name}" for name in names or range(count)]
 
 
 def _value(hparam: Any, argument: str) -> str | bool | float:

@@ -87,7 +87,7 @@ class Rounds:
         self.now, self._reached = None, step
 
     def finish(self) -> Round | None:
-        """End the current round; returns it with the contributions of other optimizers, None if there is none."""
+        """End the current round; returns it with the contributions of other optimizers, or None without a round."""
         over, self.now = self.now, None
         if over is None or not self.is_new(over.step):
             return None

@@ -22,8 +22,6 @@ from tbq.write.watch import Models
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
-    from types import TracebackType
-
 _FLUSH_SECONDS = 2.0
 _WAIT_SECONDS = 60.0
 
@@ -263,9 +261,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         try:
             self.close()
         except TbqError:

@@ -58,15 +58,12 @@ class Checkup:
     def examine(self, job: Job | None = None) -> None:
         """Examine the log now, with a `job` in another process."""
         log, version = self._log, self._log.version
-        message: dict[str, Any] = {
-            "source": log.source, "threads": log.threads, "max_unpacked": log.max_unpacked,
-            "storage": log.storage, "cache": log.cache_folder,
-        }  # fmt: skip
+        asked = {**log.opening, "threads": log.threads}
         try:
             if job is None:
-                findings = findings_of(message)
+                findings = findings_of(asked)
             else:
-                reply = log.workers.ask(job, "examine", **message, most_memory=_ANY)
+                reply = log.workers.ask(job, "examine", most_memory=_ANY, asked=asked)
                 findings = [Finding(**each) for each in json.loads(reply.body)]
             self.findings, self.failure = findings, None
         except TbqError as wrong:
@@ -76,20 +73,12 @@ class Checkup:
         self.version, self._ended = version, time.monotonic()
 
 
-def findings_of(message: dict[str, Any]) -> list[Finding]:
-    """The doctor's findings."""
+def findings_of(asked: dict[str, Any]) -> list[Finding]:
+    """The doctor's findings, asked with these keywords."""
     from tbq.diagnosis import doctor
 
     with collected_warnings():
-        return list(
-            doctor(
-                message["source"],
-                threads=message["threads"],
-                max_unpacked=message["max_unpacked"],
-                storage=message["storage"],
-                cache=message["cache"],
-            )
-        )
+        return list(doctor(**asked))
 
 
 def health(log: LiveLog, params: Params) -> Answer:

@@ -43,7 +43,7 @@ def metrics(log: LiveLog, params: Params) -> Answer:
         by_run = values(log, tag, stat, rows)
         column = np.array([by_run.get(run, math.nan) for run in rows], np.float64)
         columns[str(place)] = column
-        # NaN in a column is a value, or means that there is none; `nan` lists the values.
+        # NaN in a column means that the run has no value, unless `nan` lists the run: then the value is NaN.
         odd = [i for i, run in enumerate(rows) if run in by_run and math.isnan(by_run[run])]
         about.append({"tag": tag, "stat": stat, "nan": odd})
     return frame(columns, version=log.version, ids=[log.id_of(run) for run in rows], metrics=about)

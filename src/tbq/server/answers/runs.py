@@ -43,7 +43,7 @@ def runs(log: LiveLog, _params: Params) -> Answer:
     states = log.states_now()
     sizes = log.cache.of("sizes", log.version, lambda: log.follower.sizes(log.follower.runs))
     with log.lock:
-        chosen = _colours(log)
+        chosen = colours_of(log)
         return json_answer(
             {
                 "version": log.version,
@@ -76,7 +76,7 @@ def _entry(
     }
 
 
-def _colours(log: LiveLog) -> dict[str, tuple[str, str]]:
+def colours_of(log: LiveLog) -> dict[str, tuple[str, str]]:
     """Each run's colour on dark and on light ground, by its name, in the order in which the runs began."""
     order = sorted(
         log.states.values(), key=lambda run: (math.inf if math.isnan(run.began) else run.began, run.name)

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from tbq.server.http import page_files
 from tbq.server.http.base_path import BasePath
 from tbq.server.http.encoding import Answer, json_answer
-from tbq.server.http.guard import HEADERS, Guard
+from tbq.server.http.guard import Guard
 from tbq.server.http.params import BusyError
 from tbq.server.http.routes import answer, query
 from tbq.server.http.sending import Outgoing
@@ -35,8 +35,8 @@ _PAUSE = 0.25  # seconds between two events
 _ALIVE = 15.0  # seconds between two signs of life
 
 
-def make_app(log: LiveLog, guard: Guard, base: str = "") -> Starlette:
-    """The application of a log; `base` is the path below which a proxy shows it."""
+def make_app(log: LiveLog, guard: Guard, base: str = "", secret: str = "") -> Starlette:
+    """The application of a log; `base` is the path below which a proxy shows it, `secret` the next part of it."""
     stop = asyncio.Event()
     # Slow answers have their own limits, so that nothing else waits for them.
     slow, queries, conditions = CapacityLimiter(_SLOW), CapacityLimiter(AT_ONCE), CapacityLimiter(AT_ONCE)
@@ -96,6 +96,8 @@ def make_app(log: LiveLog, guard: Guard, base: str = "") -> Starlette:
     )
     app.state.stop = stop
     app.add_middleware(GuardedApp, guard=guard, base=base)
+    if secret:
+        app.add_middleware(BasePath, path=f"/{secret}", required=True)
     if base:
         app.add_middleware(BasePath, path=base)
     return app
@@ -121,7 +123,7 @@ class GuardedApp:
                 names = {name.lower() for name, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
-                    *((name.encode(), value.encode()) for name, value in HEADERS.items()
+                    *((name.encode(), value.encode()) for name, value in self.guard.headers.items()
                       if name.lower().encode() not in names),
                 ]  # fmt: skip
             await send(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -31,15 +32,22 @@ def checked(path: str | None) -> str:
 
 
 class BasePath:
-    """Removes the path from requests. A proxy may also have removed it, so requests without it are answered too."""
+    """Removes the path from requests. A proxy may also have removed it, so requests without it are answered too.
 
-    def __init__(self, app: ASGIApp, path: str) -> None:
+    A `required` path is a secret: requests without it are not answered.
+    """
+
+    def __init__(self, app: ASGIApp, path: str, required: bool = False) -> None:
         self.app = app
         self.path = unquote(path)
+        self.required = required
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
-        if scope["type"] != "http" or not (path == self.path or path.startswith(f"{self.path}/")):
+        inside = _below(path, self.path)
+        if scope["type"] == "http" and self.required and not inside:
+            await Response(status_code=404)(scope, receive, send)
+        elif scope["type"] != "http" or not inside:
             await self.app(scope, receive, send)
         elif path == self.path:
             # Addresses in the page are relative: they need the slash.
@@ -49,3 +57,9 @@ class BasePath:
         else:
             inner = path.removeprefix(self.path)
             await self.app({**scope, "path": inner, "raw_path": quote(inner).encode()}, receive, send)
+
+
+def _below(path: str, base: str) -> bool:
+    """Whether a path is `base` or below it; takes the same time for every path, because `base` may be a secret."""
+    start = path[: len(base) + 1].removesuffix("/")
+    return hmac.compare_digest(start.encode(), base.encode())

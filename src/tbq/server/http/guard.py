@@ -24,6 +24,11 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+# For frames: a page that does not know the secret path cannot show them.
+_FRAMED = {
+    **{name: HEADERS[name] for name in ("X-Content-Type-Options", "Referrer-Policy")},
+    "Content-Security-Policy": POLICY.partition("; frame-ancestors")[0],
+}
 _COOKIE = "tbq-"
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -58,8 +63,13 @@ def new_token() -> str:
 class Guard:
     """Checks requests. Without a token, the server is reachable only from this machine."""
 
-    def __init__(self, host: str, token: str | None, allowed: Iterable[str] = ()) -> None:
+    def __init__(
+        self, host: str, token: str | None, allowed: Iterable[str] = (), *, embedded: bool = False
+    ) -> None:
         self.token = token
+        #: the page may be in a frame of any site, which knows its secret path
+        self.embedded = embedded
+        self.headers = _FRAMED if embedded else HEADERS
         # All ports of a host share cookies, and tunnels change ports: the token distinguishes servers.
         self.cookie = f"{_COOKIE}{hashlib.sha256((token or '').encode()).hexdigest()[:12]}"
         self.cookie_value = quote(token or "", safe="")  # never needs quotes
@@ -103,6 +113,8 @@ class Guard:
         return any(each and hmac.compare_digest(each.encode(), self.token.encode()) for each in tokens)
 
     def _knows(self, host: str) -> bool:
+        if self.embedded:
+            return True
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:

@@ -21,8 +21,6 @@ from tbq.server.http.app import make_app
 from tbq.server.http.sending import patient
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from starlette.applications import Starlette
 
     from tbq.server.http.guard import Guard
@@ -87,9 +85,7 @@ class Listening:
     def __enter__(self) -> Listening:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.socket.close()
 
 
@@ -133,10 +129,15 @@ class _Server(uvicorn.Server):
 
 
 def execute(
-    log: LiveLog, guard: Guard, listening: Listening, started: Callable[[], object], base: str = ""
+    log: LiveLog,
+    guard: Guard,
+    listening: Listening,
+    started: Callable[[], object],
+    base: str = "",
+    secret: str = "",
 ) -> None:
     """Serve the page until a signal arrives."""
-    app = make_app(log, guard, base)
+    app = make_app(log, guard, base, secret)
     run_app(app, listening, started, app.state.stop)
 
 

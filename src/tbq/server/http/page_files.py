@@ -5,7 +5,7 @@ from __future__ import annotations
 import mimetypes
 import posixpath
 import re
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from html import escape
 from importlib import resources
 
@@ -19,10 +19,10 @@ _HEAD = "</head>"
 
 
 @cache
-def modules() -> dict[str, str]:
-    """The modules of the page by their path, in the order in which imports reach them."""
+def modules(first: str = "main.js") -> dict[str, str]:
+    """The modules that this one needs by their path, in the order in which imports reach them."""
     texts: dict[str, str] = {}
-    waiting = ["main.js"]
+    waiting = [first]
     folder = resources.files("tbq.server").joinpath("static")
     while waiting:
         name = waiting.pop(0)
@@ -32,6 +32,19 @@ def modules() -> dict[str, str]:
         texts[name] = place.read_text("utf-8")
         waiting += [target(name, match[3]) for match in IMPORT.finditer(texts[name])]
     return texts
+
+
+def bare_modules(first: str = "main.js") -> dict[str, str]:
+    """The same modules, which import each other as "tbq/PATH": for pages that are one file.
+
+    >>> [line for line in bare_modules("notebook.js")["frame.js"].splitlines() if line.startswith("import")]
+    ['import { unpack } from "tbq/packed.js";']
+    """
+
+    def bare(name: str, match: re.Match[str]) -> str:
+        return f'{match[1]}"tbq/{target(name, match[3])}"'
+
+    return {name: IMPORT.sub(partial(bare, name), source) for name, source in modules(first).items()}
 
 
 def target(name: str, path: str) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 import time
 from collections.abc import Sequence
-from functools import partial
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -23,7 +21,7 @@ from tbq.progress import reporting
 from tbq.select import Selection
 from tbq.server.answers.groups import BANDS
 from tbq.server.answers.runs import tag_entry
-from tbq.server.http.page_files import IMPORT, modules, target
+from tbq.server.http.page_files import bare_modules
 from tbq.server.live_log import LiveLog
 from tbq.server.report.embedded import Embedded
 from tbq.table.smooth import check_weight
@@ -100,7 +98,7 @@ class Known:
         return self.found.paths
 
     def exists(self) -> bool:
-        """They did when they were found."""
+        """True: the caller has found them."""
         return True
 
     def search(self) -> None:
@@ -178,7 +176,7 @@ def _commands(
 def html(title: str, blocks: Sequence[str]) -> str:
     """The server's page as one file: modules in an import map of data: URLs, data in blocks."""
     folder = resources.files("tbq.server").joinpath("static")
-    scripts = _modules()
+    scripts = bare_modules()
     if "main.js" not in scripts:
         raise SelectionError("this installation has no page", hint="reinstall tbq")
     imports = {f"tbq/{name}": _data_url(name, source) for name, source in scripts.items()}
@@ -218,15 +216,6 @@ def html(title: str, blocks: Sequence[str]) -> str:
             "",
         ]
     )
-
-
-def _modules() -> dict[str, str]:
-    """The modules of the page by their path; they import each other by bare names."""
-
-    def bare(name: str, match: re.Match[str]) -> str:
-        return f'{match[1]}"tbq/{target(name, match[3])}"'
-
-    return {name: IMPORT.sub(partial(bare, name), source) for name, source in modules().items()}
 
 
 def _data_url(_name: str, source: str) -> str:

@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 from pathlib import Path
-from types import TracebackType
 
 EXIT = 77  # the exit status of a process that took too much memory
 _STACK = 8 << 20  # bytes of address space of a thread
@@ -50,9 +49,7 @@ class MemoryLimit:
         threading.Thread(target=self._watch, args=(most,), name="tbq memory", daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
 
 

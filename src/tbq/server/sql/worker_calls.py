@@ -119,7 +119,7 @@ def examine(message: dict[str, Any], _watchdog: Interrupter) -> bytes:
     from tbq.server.answers.health import findings_of
 
     # As ASCII, which keeps paths of any bytes exact.
-    return json.dumps([asdict(each) for each in findings_of(message)]).encode()
+    return json.dumps([asdict(each) for each in findings_of(message["asked"])]).encode()
 
 
 def findings(message: dict[str, Any], _watchdog: Interrupter) -> bytes:

@@ -1,6 +1,6 @@
 // All data comes through here: from the server's API, or from the blocks embedded in a report.
 
-import { unpack } from "./packed.js";
+import { decode } from "./frame.js";
 
 /** An error that the server reports, with its message and hint. */
 export class ApiError extends Error {
@@ -13,8 +13,7 @@ export class ApiError extends Error {
 }
 
 /** @typedef {Record<string, string | number | bigint | boolean | null | undefined>} Params */
-/** @typedef {Float64Array | Float32Array | Uint32Array | Uint16Array | Uint8Array} Column */
-/** @typedef {{ header: any, columns: Record<string, Column>, bytes: number }} Frame */
+/** @typedef {import("./frame.js").Frame} Frame */
 
 /** The title of the report that this file is; null on a page with a server, and outside of a browser. */
 export const report = globalThis.document?.documentElement.dataset.report ?? null;
@@ -116,38 +115,6 @@ export function link(path, params = {}) {
   const url = address(path, params);
   const block = embedded(url);
   return block ? `data:${block.dataset.type ?? "image/png"};base64,${(block.textContent ?? "").trim()}` : url;
-}
-
-/** The columns of a frame, which is the length of the header, the header, then each column at its offset.
- * @param {ArrayBuffer} buffer @returns {Frame} */
-export function decode(buffer) {
-  const length = new DataView(buffer).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  const begin = 4 + length;
-  /** @type {Record<string, Column>} */
-  const columns = {};
-  for (const each of header.columns) columns[each.name] = column(buffer, begin, each);
-  if (header.packed) Object.assign(columns, unpack(header, buffer, begin));
-  return { header, columns, bytes: buffer.byteLength };
-}
-
-/** @param {ArrayBuffer} buffer @param {number} begin @param {any} each @returns {Column} */
-function column(buffer, begin, each) {
-  const at = begin + each.offset;
-  switch (each.type) {
-    case "f64":
-      return new Float64Array(buffer, at, each.length);
-    case "f32":
-      return new Float32Array(buffer, at, each.length);
-    case "u32":
-      return new Uint32Array(buffer, at, each.length);
-    case "u16":
-      return new Uint16Array(buffer, at, each.length);
-    case "u8":
-      return new Uint8Array(buffer, at, each.length);
-    default:
-      return /** @type {any} */ (each.values ?? []);
-  }
 }
 
 /** Ids in few characters: 0-99,101. No id at all is "-", because an empty text means every run.

@@ -1,7 +1,8 @@
 // The mouse and the keyboard on a chart: zoom, move, crosshair.
 
 import { toValue } from "./chart/scale.js";
-import { hover, fixed, readings } from "./hover.js";
+import { readings } from "./chart/readings.js";
+import { hover, fixed } from "./hover.js";
 import { hot, hotGroup } from "./runs.js";
 import { zoom, full } from "./state.js";
 

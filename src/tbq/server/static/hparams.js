@@ -18,7 +18,7 @@ import {
   shownColumns,
 } from "./runs.js";
 import { filter, columns, dark } from "./state.js";
-import { inkOf } from "./plot.js";
+import { emptied, inkOf } from "./chart/canvas.js";
 import { axisOf, gap, isMissing, marksOf, outward, share, shareOf, valueAt, viridis } from "./axes.js";
 import { Decisions } from "./decisions.js";
 import { number } from "./format.js";
@@ -270,13 +270,7 @@ const eased = (t) => t * t * (3 - 2 * t);
 /** @param {HTMLCanvasElement} canvas @param {Scene} now @returns {number[]} x of each axis */
 function draw(canvas, now) {
   const { axes: all } = now;
-  const ratio = Math.min(devicePixelRatio || 1, 2);
-  const { clientWidth: width, clientHeight: height } = canvas;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  const ink = inkOf(canvas);
+  const { context, width, height, ink } = emptied(canvas);
   const edge = Math.min(48, width / 9);
   const right = width - BAR - 20;
   const xs = all.map((_, i) => (all.length > 1 ? edge + ((right - edge) * i) / (all.length - 1) : width / 2));

@@ -2,7 +2,9 @@
 // milliseconds.
 
 import { fetchFrame, ranges, report } from "./api.js";
-import { curvesOf, extent, inRow, leaving, merged, within, withEdges } from "./chart/series.js";
+import { inkOf, sharpness } from "./chart/canvas.js";
+import { curvesOf, inRow, leaving, merged, rangeOf, withEdges } from "./chart/series.js";
+import { crosshair, dots } from "./chart/over.js";
 import { inside, paint, trace } from "./chart/paint.js";
 import { toPixels, toValue } from "./chart/scale.js";
 import { hover, fixed } from "./hover.js";
@@ -34,25 +36,6 @@ import { DASHES, tagLabels, tagsOn } from "./together.js";
 export const charts = new Map();
 
 const PAUSE = 60; // milliseconds between two requests of a card
-
-/**
- * The colours of the current theme. @param {Element} element @returns {import("./chart/paint.js").Ink}
- */
-export function inkOf(element) {
-  const style = getComputedStyle(element);
-  const take = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  return {
-    ground: take("--card"),
-    grid: take("--grid"),
-    axis: take("--line-strong"),
-    text: take("--muted"),
-    strong: take("--text"),
-  };
-}
-
-const printed = matchMedia("print");
-/** Canvas pixels per pixel of the page; more for printing. */
-const sharpness = () => (printed.matches ? 3 : Math.min(devicePixelRatio || 1, 2));
 
 /** Whether the card shows one value per run, in order, instead of curves. @param {string} tag */
 const isRow = (tag) => withoutCurve.value.has(tag) && tagsOn(tag).length === 1;
@@ -102,7 +85,7 @@ export class Chart {
     /** @type {[number, number] | null} */ this.domain = null; // of x, without zoom
     /** @type {{ from: number, to: number, y: boolean } | null} */ this.brush = null;
     /** @type {{ key: string, curves: Curves } | null} */ this.whole = null; // over the full length, as last seen
-    /** @type {{ x: number, y: number, colour: string }[]} */ this.marks = []; // of the values that the tooltip shows
+    /** @type {import("./chart/over.js").Dot[]} */ this.marks = []; // of the values that the tooltip shows
     this.row = false; // one value per run, in order
     this.left = 0; // curves that leave the range
     this.drawn = 0; // duration of the last drawing, in milliseconds
@@ -243,25 +226,20 @@ export class Chart {
   picture() {
     if (!this.curves || !this.base || !this.width || !this.height) return null;
     const visible = { ...this.curves, series: this.series() };
-    const x = (this.row ? null : zoom.peek()) ?? this.domain ?? [this.curves.low, this.curves.high];
+    const x = /** @type {[number, number]} */ (
+      (this.row ? null : zoom.peek()) ?? this.domain ?? [this.curves.low, this.curves.high]
+    );
     const logY = logs.peek().has(this.tag);
-    const drawn = extent(visible, x[0], x[1], logY) ?? [0, 1];
     const usual = entire.peek().has(this.tag) ? undefined : this.curves.usual[logY ? "log" : "linear"];
-    const span = within(drawn, usual);
-    const pad = Math.min((span[1] - span[0]) * 0.04, Number.MAX_VALUE / 10) || Math.abs(span[0]) * 0.05 || 0.5;
-    // The same margin on a logarithmic axis, as a factor.
-    const room = Math.min(Math.exp(0.04 * Math.log1p((span[1] - span[0]) / span[0])) || 1.1, 1.1);
-    const y =
-      this.yZoom ??
-      /** @type {[number, number]} */ (logY ? [span[0] / room, span[1] * room] : [span[0] - pad, span[1] + pad]);
-    const left = this.yZoom ? [] : leaving(visible.series, /** @type {[number, number]} */ (x), y, logY);
+    const y = this.yZoom ?? rangeOf(visible, x, logY, usual);
+    const left = this.yZoom ? [] : leaving(visible.series, x, y, logY);
     return {
       leaving: left,
       series: visible.series,
       colour,
       dash: (series) => this.dash(series),
       front: visible.series.filter(isBase),
-      x: /** @type {[number, number]} */ (x),
+      x,
       y,
       logX: !this.row && logX.peek() && axis.peek() !== "wall",
       logY,
@@ -291,7 +269,7 @@ export class Chart {
     this.drawOver();
   }
 
-  /** Draw dots on the curves. @param {{ x: number, y: number, colour: string }[]} marks */
+  /** Draw dots on the curves. @param {import("./chart/over.js").Dot[]} marks */
   mark(marks) {
     if (JSON.stringify(marks) === JSON.stringify(this.marks)) return;
     this.marks = marks;
@@ -336,30 +314,8 @@ export class Chart {
       context.restore();
     }
     const at = hover.peek() ?? fixed.peek();
-    if (at && !this.row) {
-      const x = Math.round(toX(at.x)) + 0.5;
-      if (x >= l.left && x <= l.right) {
-        context.strokeStyle = ink.text;
-        context.globalAlpha = 0.7;
-        context.lineWidth = 1;
-        context.beginPath();
-        context.moveTo(x, l.top);
-        context.lineTo(x, l.bottom);
-        context.stroke();
-        context.globalAlpha = 1;
-      }
-    }
-    for (const { x, y, colour: tint } of this.marks) {
-      const [px, py] = [toX(x), toY(y)];
-      if (!(px >= l.left - 1 && px <= l.right + 1 && py >= l.top - 4 && py <= l.bottom + 2)) continue;
-      context.beginPath();
-      context.arc(px, py, 3.5, 0, 7);
-      context.fillStyle = tint;
-      context.fill();
-      context.strokeStyle = ink.ground;
-      context.lineWidth = 1.5;
-      context.stroke();
-    }
+    if (at && !this.row) crosshair(context, l, at.x, ink);
+    dots(context, l, this.marks, ink);
     if (this.brush) {
       context.fillStyle = ink.strong;
       context.globalAlpha = 0.1;

@@ -1,11 +1,12 @@
 // SQL on the log: an editor, the list of tables, the result as a table and a chart, and earlier queries.
 
 import { html, signal, useEffect, useRef, useState } from "./ui.js";
-import { post, decode } from "./api.js";
+import { post } from "./api.js";
+import { decode } from "./frame.js";
 import { useAsk } from "./ask.js";
 import { query, kept, dark } from "./state.js";
+import { emptied } from "./chart/canvas.js";
 import { scale, ticks, toPixels } from "./chart/scale.js";
-import { inkOf } from "./plot.js";
 import { colourOf, higherIsBetter, hparams, legendLabels, mainTag, runs } from "./runs.js";
 import { labels } from "./labels.js";
 import { usual } from "./axes.js";
@@ -25,12 +26,12 @@ let abort = null;
 
 const MOST = 10_000; // rows of a result
 
-/** @param {string} given a query; without it, that of the editor */
-async function execute(given = "") {
+/** @param {string} chosen a query; without it, that of the editor */
+async function execute(chosen = "") {
   abort?.abort();
   abort = new AbortController();
   const controller = abort;
-  if (given) query.value = given;
+  if (chosen) query.value = chosen;
   const text = query.value.trim();
   if (!text) return;
   busy.value = true;
@@ -275,13 +276,7 @@ function Chart() {
       drawBars(node, answered.columns[words], answered.columns[y]);
       return;
     }
-    const ratio = Math.min(devicePixelRatio || 1, 2);
-    const [width, height] = [node.clientWidth, node.clientHeight];
-    node.width = width * ratio;
-    node.height = height * ratio;
-    const context = /** @type {CanvasRenderingContext2D} */ (node.getContext("2d"));
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    const ink = inkOf(node);
+    const { context, width, height, ink } = emptied(node);
     const ys = answered.columns[y];
     const xs =
       x >= 0 ? answered.columns[x] : Float64Array.from(ys, (/** @type {number} */ _, /** @type {number} */ i) => i);
@@ -299,7 +294,6 @@ function Chart() {
     const sy = scale(ly, hy, false, height - 22, 8);
     const [toX, toY] = [toPixels(sx), toPixels(sy)];
     setOutside(ly > least || hy < most);
-    context.font = "11px system-ui, sans-serif";
     context.fillStyle = ink.text;
     context.strokeStyle = ink.grid;
     context.textAlign = "right";
@@ -366,15 +360,9 @@ function Chart() {
 /** A bar for each row, with its text and its value. @param {HTMLCanvasElement} node @param {any[]} names
  * @param {ArrayLike<number>} all */
 function drawBars(node, names, all) {
-  const ratio = Math.min(devicePixelRatio || 1, 2);
-  const [width, height] = [node.clientWidth, node.clientHeight];
-  node.width = width * ratio;
-  node.height = height * ratio;
-  const context = /** @type {CanvasRenderingContext2D} */ (node.getContext("2d"));
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const { context, width, ink } = emptied(node);
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
-  const ink = inkOf(node);
   const accent = getComputedStyle(node).getPropertyValue("--accent");
   const shown = names.slice(0, BARS).map((name) => String(name ?? "null"));
   const ofRuns = shown.every((name) => legendLabels.value.has(name));

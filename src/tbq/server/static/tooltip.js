@@ -1,10 +1,11 @@
 // The values under the crosshair, of at most eight runs; exact once the server has answered.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
-import { beside, hover, fixed, readings, exact, mostIn, roomAt } from "./hover.js";
+import { hover, fixed, exact } from "./hover.js";
 import { axis, full, smooth } from "./state.js";
 import { baseRun, isBase } from "./runs.js";
 import { report } from "./api.js";
+import { beside, mostIn, readings, roomAt } from "./chart/readings.js";
 import { nearest } from "./chart/series.js";
 import { toValue } from "./chart/scale.js";
 import { colour } from "./plot.js";
@@ -16,7 +17,7 @@ import { count, delta, duration, far, numberTo, time } from "./format.js";
 const TIGHT = 360; // pixels beside the crosshair; with fewer, a tooltip has only the values
 
 /** @typedef {import("./hover.js").Point} Point */
-/** @typedef {import("./hover.js").Reading} Reading */
+/** @typedef {import("./chart/readings.js").Reading} Reading */
 
 /**
  * The difference in value between two neighbouring pixels. @param {import("./chart/scale.js").Scale} scale

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from tbq.source.formats.csv_table import CsvTable
 from tbq.source.formats.flat_yaml import flat_yaml
-from tbq.source.formats.interface import Log, Stamp, stamp_of_files
+from tbq.source.formats.interface import Format, Log
 from tbq.source.formats.text_rows import parsed
 
 _HEAD = 1 << 16
@@ -34,7 +34,7 @@ def head_of(path: str) -> tuple[list[str], list[str]]:
     return names, row
 
 
-class _CsvFormat:
+class _CsvFormat(Format):
     writer = ""
     hparams = ""  # the file with the hyperparameters beside it
 
@@ -45,9 +45,6 @@ class _CsvFormat:
     def logs(self, path: str) -> Iterable[Log]:
         names, _ = head_of(path)
         return [Log(self.writer, path, format=self.writer)] if names and self.is_log(names) else []
-
-    def stamp(self, log: Log) -> Stamp | None:
-        return stamp_of_files(log.path)
 
     def translator(self, log: Log) -> CsvTable:
         beside = os.path.join(os.path.dirname(log.path), self.hparams)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from tbq.problems import Problem
@@ -26,8 +25,7 @@ class TooLargeError(Exception):
     """The log becomes more bytes than the limit."""
 
 
-@dataclass(frozen=True)
-class Log:
+class Log(NamedTuple):
     """One run in a file or folder of another tracker."""
 
     writer: str
@@ -53,19 +51,6 @@ class Translator(Protocol):
         """Add what is new. Raises ReplacedError, or a SourceError if the log cannot be read now."""
 
 
-class Format(Protocol):
-    """A format; `recognise.py` lists all of them."""
-
-    def logs(self, path: str) -> Iterable[Log]:
-        """The runs in a file; none if it is not of this format."""
-
-    def stamp(self, log: Log) -> Stamp | None:
-        """The log's stamp; None if it does not exist."""
-
-    def translator(self, log: Log) -> Translator:
-        """A reader of the log, from its start."""
-
-
 def stamp_of_files(*paths: str) -> Stamp | None:
     """The stamp of a log in these files, of which the first must exist."""
     size, modified, marks = 0, 0.0, []
@@ -81,6 +66,22 @@ def stamp_of_files(*paths: str) -> Stamp | None:
         modified = max(modified, status.st_mtime)
         marks += [status.st_ino, status.st_mtime_ns, status.st_size]
     return size, modified, tuple(marks)
+
+
+class Format:
+    """A format; `recognise.py` lists all of them."""
+
+    def logs(self, path: str) -> Iterable[Log]:
+        """The runs in a file; none if it is not of this format."""
+        raise NotImplementedError
+
+    def stamp(self, log: Log) -> Stamp | None:
+        """The log's stamp; None if it does not exist."""
+        return stamp_of_files(log.path)
+
+    def translator(self, log: Log) -> Translator:
+        """A reader of the log, from its start."""
+        raise NotImplementedError
 
 
 class Reached:

@@ -58,7 +58,7 @@ class RowTable:
             sink.scalars(values, step, math.nan if wall_time is None else wall_time)
 
     def notes(self) -> list[Problem]:
-        """What there is to say about the steps."""
+        """A remark about the steps, if any."""
         said = self._steps.choice()[1]
         return [Problem("steps", "info", said, path=self._path)] if said else []
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tbq.errors import SourceError
-from tbq.source.formats.interface import Log, Stamp, stamp_of_files
+from tbq.source.formats.interface import Format, Log
 from tbq.source.formats.json_table import JsonLines
 from tbq.source.formats.steps import TIME_COLUMNS, number, step
 from tbq.source.formats.text_rows import STEP_COLUMNS, flat_row, loads
@@ -16,7 +16,7 @@ _LONGEST = 200  # characters of a text in a log; data sets have longer ones
 _ROWS = 20
 
 
-class JsonLinesFormat:
+class JsonLinesFormat(Format):
     """Recognised by its first lines: each has a step, which does not decrease, and a number; none has a long text."""
 
     def logs(self, path: str) -> Iterable[Log]:
@@ -36,9 +36,6 @@ class JsonLinesFormat:
                 return []
             before = steps[0]
         return [Log("jsonl", path)] if before is not None else []
-
-    def stamp(self, log: Log) -> Stamp | None:
-        return stamp_of_files(log.path)
 
     def translator(self, log: Log) -> JsonLines:
         return JsonLines(log.path, dict)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tbq.errors import SourceError
 from tbq.problems import Problem
-from tbq.source.formats.interface import Log, ReplacedError, Stamp
+from tbq.source.formats.interface import Format, Log, ReplacedError, Stamp
 from tbq.source.formats.run_names import names_of
 from tbq.source.formats.single_values import SingleValues
 from tbq.source.formats.sink import Sink, flat
@@ -27,7 +27,7 @@ _LARGEST = 1.7976931348623157e308  # stands for infinity
 ENDED = {"FINISHED": False, "FAILED": True, "KILLED": True}
 
 
-class MlflowFormat:
+class MlflowFormat(Format):
     """Recognised by its tables."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tbq.problems import Problem
 from tbq.source.formats.flat_yaml import flat_yaml
-from tbq.source.formats.interface import Log, Reached, Stamp
+from tbq.source.formats.interface import Format, Log, Reached, Stamp
 from tbq.source.formats.mlflow import ENDED, seconds, typed
 from tbq.source.formats.run_names import part
 from tbq.source.formats.single_values import SingleValues
@@ -17,7 +17,7 @@ _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"
 _MOST_TEXT = 1 << 20
 
 
-class MlflowFilesFormat:
+class MlflowFilesFormat(Format):
     """Recognised by the `meta.yaml` of a run."""
 
     def logs(self, path: str) -> Iterable[Log]:

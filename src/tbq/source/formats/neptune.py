@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError
 from tbq.problems import Problem
-from tbq.source.formats.interface import Log, ReplacedError, Stamp, stamp_of_files
+from tbq.source.formats.interface import Format, Log, ReplacedError
 from tbq.source.formats.run_names import part
 from tbq.source.formats.single_values import SingleValues
 from tbq.source.formats.sink import Sink, flat
@@ -23,7 +23,7 @@ _VALUES = ("int_value", "float_value", "string_value", "bool_value")
 _SERIES = ("float_series", "string_series")
 
 
-class NeptuneFormat:
+class NeptuneFormat(Format):
     """Recognised by its columns, which the footer names."""
 
     def logs(self, path: str) -> Iterable[Log]:
@@ -45,9 +45,6 @@ class NeptuneFormat:
             runs.update(dict.fromkeys(batch.column(0).to_pylist()))
         named = [str(run) for run in runs if run is not None]
         return [Log("neptune", path, part(run), run, unique=run) for run in named]
-
-    def stamp(self, log: Log) -> Stamp | None:
-        return stamp_of_files(log.path)
 
     def translator(self, log: Log) -> _Neptune:
         return _Neptune(log)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tbq.errors import SourceError
 from tbq.source.formats.csv_table import CsvTable
-from tbq.source.formats.interface import Log, Stamp, Translator, stamp_of_files
+from tbq.source.formats.interface import Format, Log, Translator
 from tbq.source.formats.json_table import JsonLines
 from tbq.source.formats.text_rows import loads
 
@@ -18,7 +18,7 @@ _MARKS = ("trial_id", "time_total_s", "time_this_iter_s")
 _MOST = 1 << 20
 
 
-class RayFormat:
+class RayFormat(Format):
     """Recognised by its columns: `training_iteration`, and those that only Ray writes."""
 
     def logs(self, path: str) -> Iterable[Log]:
@@ -35,9 +35,6 @@ class RayFormat:
             names = list(row) if isinstance(row, dict) else []
         is_ray = "training_iteration" in names and any(mark in names for mark in _MARKS)
         return [Log("ray", path)] if is_ray else []
-
-    def stamp(self, log: Log) -> Stamp | None:
-        return stamp_of_files(log.path)
 
     def translator(self, log: Log) -> Translator:
         def hparams() -> dict[str, Any]:

@@ -138,7 +138,7 @@ class Growth:
         with self._lock:
             try:
                 rows, states = self._rows(log.path, stamp)
-            except (SourceError, ReplacedError):  # the reader of the run says so
+            except (SourceError, ReplacedError):  # the reader of the run reports it
                 return stamp
         own = rows.get(log.key)
         if own is None and log.key not in states:

@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 @dataclass
 class _StepCells:
-    """What the cells of a column are: how many have a value, which are blank, and the first that is no step."""
+    """What the cells of a column are: how many have a value, which are blank, and the first that is not a step."""
 
     known: int = 0
     blank: int = 0

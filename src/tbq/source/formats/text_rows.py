@@ -15,6 +15,7 @@ from tbq.errors import SourceError, warn
 
 # Columns that give the step, the preferred one first.
 STEP_COLUMNS = ("step", "training_iteration", "global_step", "epoch")
+SEPARATORS = ",;\t"
 # Keys of Ray that describe a trial and are not metrics.
 _NOT_METRICS = {"config", "pid", "trial_id", "date", "hostname", "node_ip", "experiment_id"}
 _BLANK = {"", "na", "none", "null"}
@@ -24,12 +25,11 @@ _DEPTH = 32
 
 
 def csv_rows(path: str) -> Iterator[dict[str, Any]]:
-    """One row per line; the separator is the most frequent one of the header."""
+    """One row per line. The separator of a `.tsv` file is the tab, else it is found out."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             text = file.read()
-        first = text[: text.find("\n") + 1] or text
-        separator = max(",;\t", key=first.count)  # the first wins a tie
+        separator = "\t" if path.lower().endswith(".tsv") else _separator(text)
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         names = next(lines, [])
         if not any(names):
@@ -55,6 +55,17 @@ def csv_rows(path: str) -> Iterator[dict[str, Any]]:
             if name in twice and cell.strip():
                 raise _twice(name, path)
         yield {name: parsed(cell) for name, cell in cells}
+
+
+def _separator(text: str) -> str:
+    """The separator by which header and first row have equally many cells; else the one with the longest header."""
+
+    def cells(separator: str) -> tuple[bool, int]:
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        names, row = next(lines, []), next(lines, [])
+        return len(names) == len(row) > 1, len(names)
+
+    return max(SEPARATORS, key=cells)  # the first wins a tie
 
 
 def _twice(name: str, path: str) -> SourceError:

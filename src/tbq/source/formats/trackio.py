@@ -13,7 +13,7 @@ from typing import Any
 
 from tbq.errors import SourceError
 from tbq.problems import Problem
-from tbq.source.formats.interface import Log, ReplacedError, Stamp, stamp_of_files
+from tbq.source.formats.interface import Format, Log, ReplacedError, Stamp, stamp_of_files
 from tbq.source.formats.run_names import part
 from tbq.source.formats.sink import Sink, flat
 from tbq.source.formats.sqlite import Growth, bad_rows, columns, database, is_database, require, tables
@@ -26,7 +26,7 @@ _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _GROUP = "_Group"
 
 
-class TrackioFormat:
+class TrackioFormat(Format):
     """Recognised by its tables."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class TrackioFormat:
 
     def stamp(self, log: Log) -> Stamp | None:
         if log.path not in self._growth:
-            with contextlib.suppress(OSError, SourceError, ReplacedError):  # the reader of the run says so
+            with contextlib.suppress(OSError, SourceError, ReplacedError):  # the reader of the run reports it
                 self.logs(log.path)
         growth = self._growth.get(log.path)
         return growth.stamp(log) if growth else stamp_of_files(log.path, log.path + "-wal")

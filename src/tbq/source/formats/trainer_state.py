@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tbq.errors import SourceError
 from tbq.problems import Problem
-from tbq.source.formats.interface import Log, ReplacedError, Stamp, stamp_of_files
+from tbq.source.formats.interface import Format, Log, ReplacedError
 from tbq.source.formats.json_table import RowTable
 from tbq.source.formats.sink import Sink
 from tbq.source.formats.text_rows import json_rows
@@ -15,7 +15,7 @@ from tbq.source.formats.text_rows import json_rows
 _HEAD = 1 << 16
 
 
-class TrainerStateFormat:
+class TrainerStateFormat(Format):
     """Recognised by the keys that the trainer writes."""
 
     def logs(self, path: str) -> Iterable[Log]:
@@ -24,9 +24,6 @@ class TrainerStateFormat:
         keys = (b'"global_step"', b'"log_history"', b'"best_metric"', b'"epoch"')
         is_state = head.lstrip().startswith(b"{") and sum(key in head for key in keys) > 2
         return [Log("huggingface", path)] if is_state else []
-
-    def stamp(self, log: Log) -> Stamp | None:
-        return stamp_of_files(log.path)
 
     def translator(self, log: Log) -> _TrainerState:
         return _TrainerState(log.path)

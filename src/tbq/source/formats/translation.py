@@ -6,32 +6,33 @@ are appended. Later stages read these files, as they read the copies of remote o
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError
 from tbq.limits import Limit, Size
 from tbq.problems import Problem
-from tbq.scratch import Scratch, temporary
+from tbq.renaming import rename_over
 from tbq.source.formats.interface import Log, ReplacedError, Stamp, TooLargeError, Translator
-from tbq.source.formats.sink import Sink
 from tbq.source.growing import Growing
 from tbq.source.origin import note, stands_for
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tbq.progress import Call
+    from tbq.scratch import Scratch
+    from tbq.source.formats.sink import Sink
     from tbq.source.remote import Remote
     from tbq.source.store import Object
 
 _ATTEMPTS = 3  # to read a log that is replaced while it is read
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Translation:
     """A log and the event file that it is translated to."""
 
@@ -154,6 +155,8 @@ class Translations:
 
     def _place(self, known: _Translation) -> Path:
         if self._scratch is None or not self._scratch.is_ours:  # after a fork, the files belong to the parent
+            from tbq.scratch import temporary
+
             self._scratch = temporary("translated")
             for each in self._known.values():
                 each.path = each.translator = each.sink = each.stamp = None
@@ -200,6 +203,7 @@ class Translations:
 
     def _read_on(self, known: _Translation, path: Path, stamp: Stamp) -> None:
         from tbq.source.formats.recognise import format_of
+        from tbq.source.formats.sink import Sink
 
         if known.translator is None:
             fresh = path.with_suffix(".new")
@@ -208,7 +212,7 @@ class Translations:
             translator = format_of(known.log).translator(known.log)
             sink = Sink(fresh, known.log.writer, most, self._exact, untimed=stamp[1])
             known.stopped = _read(translator, sink)
-            os.replace(fresh, path)
+            rename_over(fresh, path)
             sink.path = path
             known.translator, known.sink = translator, sink
         elif not known.stopped:
@@ -218,7 +222,9 @@ class Translations:
 
     def _problems(self, known: _Translation) -> Iterator[Problem]:
         failure = known.failure
-        if failure is not None and known.path is not None and known.path.exists():  # else the core says so
+        if (
+            failure is not None and known.path is not None and known.path.exists()
+        ):  # otherwise the core reports it
             yield Problem("unreadable", "error", failure.message, path=known.log.name, hint=failure.hint)
         if known.translator is not None:
             yield from known.translator.problems
@@ -275,7 +281,7 @@ def _restored(
 
 
 def unfinished(path: str, position: int, size: int, growing: Growing | None = None) -> list[Problem]:
-    """The problem of a file that ends in an unfinished record, which is none while it is being written."""
+    """The problem of a file that ends in an unfinished record: only a note while the file is being written."""
     if size <= position:
         return []
     left = f"{size - position:,} bytes"

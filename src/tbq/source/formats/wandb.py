@@ -9,7 +9,7 @@ from typing import Any
 
 from tbq import _core
 from tbq.problems import Problem
-from tbq.source.formats.interface import Log, Reached, Stamp, stamp_of_files
+from tbq.source.formats.interface import Format, Log, Reached
 from tbq.source.formats.messages import fields, items, media, seconds, submessage, text
 from tbq.source.formats.sink import Sink, flat, inside
 from tbq.source.formats.translation import unfinished
@@ -30,15 +30,12 @@ _FAULTS = {
 }
 
 
-class WandbFormat:
+class WandbFormat(Format):
     """Recognised by the first bytes of the file."""
 
     def logs(self, path: str) -> Iterable[Log]:
         with open(path, "rb") as file:
             return [Log("wandb", path)] if file.read(len(HEAD)) == HEAD else []
-
-    def stamp(self, log: Log) -> Stamp | None:
-        return stamp_of_files(log.path)
 
     def translator(self, log: Log) -> _Wandb:
         return _Wandb(log.path)

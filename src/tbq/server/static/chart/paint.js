@@ -5,7 +5,7 @@ import { far } from "../format.js";
 import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 
 /** @typedef {import("../types.js").Series} Series */
-/** @typedef {{ ground: string, grid: string, axis: string, text: string, strong: string }} Ink */
+/** @typedef {import("./canvas.js").Ink} Ink */
 /**
  * @typedef {{ series: Series[], colour: (series: Series) => string, x: [number, number], y: [number, number], logX:
  * boolean, logY: boolean, axis: string, ink: Ink, width: number, height: number, ratio: number, smoothed: boolean,

@@ -5,7 +5,7 @@
 
 const EMPTY = new Float64Array(0);
 
-/** @param {import("../api.js").Frame} frame @param {boolean} logX columns are even on a logarithmic axis
+/** @param {import("../frame.js").Frame} frame @param {boolean} logX columns are even on a logarithmic axis
  * @returns {Curves} */
 export function curvesOf({ header, columns, bytes }, logX = false) {
   const { low, high, width } = header;
@@ -138,6 +138,20 @@ export function within(drawn, usual) {
   if (!usual) return drawn;
   const [low, high] = [Math.max(drawn[0], usual[0]), Math.min(drawn[1], usual[1])];
   return low <= high ? [low, high] : drawn;
+}
+
+/** The range of values that a chart shows: the usual part of what is drawn between two x, with a margin.
+ * @param {Pick<Curves, "series">} visible @param {[number, number]} x @param {boolean} log
+ * @param {[number, number] | undefined} usual @returns {[number, number]} */
+export function rangeOf(visible, x, log, usual) {
+  const [low, high] = within(extent(visible, x[0], x[1], log) ?? [0, 1], usual);
+  if (log) {
+    // The same margin on a logarithmic axis, as a factor.
+    const room = Math.min(Math.exp(0.04 * Math.log1p((high - low) / low)) || 1.1, 1.1);
+    return [low / room, high * room];
+  }
+  const pad = Math.min((high - low) * 0.04, Number.MAX_VALUE / 10) || Math.abs(low) * 0.05 || 0.5;
+  return [low - pad, high + pad];
 }
 
 /** The curves that leave a range between two x; on a logarithmic axis, values below 0 are not shown at all.

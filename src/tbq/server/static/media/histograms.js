@@ -2,7 +2,7 @@
 
 import { html, signal, useEffect, useRef, useState } from "../ui.js";
 import { useAsk } from "../ask.js";
-import { inkOf } from "../plot.js";
+import { emptied } from "../chart/canvas.js";
 import { rgb } from "../chart/raster.js";
 import { ticks, scale, toPixels } from "../chart/scale.js";
 import { colourOf } from "../runs.js";
@@ -85,22 +85,9 @@ function stepNames(list) {
     : steps.map((step) => (count(step).length > 8 ? `…${count(step).slice(-6)}` : count(step)));
 }
 
-/** @param {HTMLCanvasElement} canvas */
-function prepare(canvas) {
-  const ratio = Math.min(devicePixelRatio || 1, 2);
-  const width = canvas.clientWidth;
-  const height = canvas.clientHeight;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.font = "11px system-ui, sans-serif";
-  return { context, width, height, ink: inkOf(canvas) };
-}
-
 /** @param {HTMLCanvasElement} canvas @param {any} columns @param {string} tint */
 function ridges(canvas, { steps, names, edges, counts }, tint) {
-  const { context, width, height, ink } = prepare(canvas);
+  const { context, width, height, ink } = emptied(canvas);
   const bins = edges.length - 1;
   const right = width - 12;
   const bottom = height - 22;
@@ -158,7 +145,7 @@ function axis(context, list, toX, bottom, ink) {
 
 /** @param {HTMLCanvasElement} canvas @param {any} columns @param {string} tint */
 function heat(canvas, { steps, names, edges, counts, quantiles }, tint) {
-  const { context, width, height, ink } = prepare(canvas);
+  const { context, width, height, ink } = emptied(canvas);
   const bins = edges.length - 1;
   const right = width - 12;
   const bottom = height - 22;

@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { fetchFrame } from "../api.js";
 import { paint } from "../chart/paint.js";
-import { inkOf } from "../plot.js";
+import { inkOf, sharpness } from "../chart/canvas.js";
 import { byId, colourOf, version } from "../runs.js";
 import { dark } from "../state.js";
 import { count, number } from "../format.js";
@@ -78,7 +78,7 @@ export function PrCurves({ tag, list }) {
       ink: inkOf(node),
       width: node.clientWidth,
       height: node.clientHeight,
-      ratio: Math.min(devicePixelRatio || 1, 2),
+      ratio: sharpness(),
       smoothed: false,
     });
   }, [found, dark.value]);
