@@ -96,6 +96,27 @@ def test_names_can_be_told_apart(page: str, tabs: Any, width: int) -> None:
     )
 
 
+def test_groups_of_one_colour_differ_in_their_dashes(tmp_path: Path, tab: Tab) -> None:
+    for lr in (0.001, 0.01, 0.1):
+        for size in (16, 32, 64, 128):
+            with tbq.SummaryWriter(tmp_path / f"lr{lr}_bs{size}") as writer:
+                for step in range(5):
+                    writer.add_scalar("loss", lr + size + step, step)
+                writer.add_hparams({"lr": lr, "batch_size": size}, {}, run_name=".")
+    with serving(tmp_path) as url:
+        tab.open(url, "group=hparam.lr,hparam.batch_size&full=loss")
+        lines = tab.page.locator(".full .legend .sample line")
+        tab.until(lambda: lines.count() == 12)
+        drawn = lines.evaluate_all(
+            "(all) => all.map((e) => `${e.getAttribute('stroke')} ${e.getAttribute('stroke-dasharray')}`)"
+        )
+        assert len(set(drawn)) == 12 and len({each.split()[0] for each in drawn}) < 12
+        boxes = tab.page.locator(".row.group .box").evaluate_all(
+            "(all) => all.map((e) => e.style.background)"
+        )
+        assert len(set(boxes)) == len(boxes)
+
+
 def test_names_that_fit_are_shown_in_full(page: str, tab: Tab) -> None:
     tab.open(page)
     names = tab.page.locator(".row .run-name")

@@ -23,6 +23,7 @@ import {
   hotGroup,
   isBase,
   legendOf,
+  roundOf,
   withoutCurve,
 } from "./runs.js";
 import { axis, band, group, smooth, zoom, logs, logX, entire } from "./state.js";
@@ -193,9 +194,11 @@ export class Chart {
     return list.filter((each) => each.id === null || set.has(each.id));
   }
 
-  /** @param {Series} series */
+  /** Dashes tell the tags of a chart apart, else the groups of one colour. @param {Series} series */
   dash(series) {
-    return DASHES[Math.max(tagsOn(this.tag).indexOf(series.tag), 0)];
+    const tags = tagsOn(this.tag);
+    const place = tags.length > 1 ? Math.max(tags.indexOf(series.tag), 0) : roundOf(series);
+    return DASHES[Math.min(place, DASHES.length - 1)];
   }
 
   /** The name of a curve, with its tag if there are several. @param {Series} series @param {boolean} whole */

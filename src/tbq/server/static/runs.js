@@ -471,6 +471,24 @@ export function groupColour(name) {
   return groups.value.find((each) => each.name === name)?.colours[dark.value ? 0 : 1] ?? "#8a8a8a";
 }
 
+/** For each group, how many groups before it have its colour: dashes tell them apart. */
+const rounds = computed(() => {
+  /** @type {Map<string, number>} */
+  const uses = new Map();
+  return new Map(
+    groups.value.map(({ name, colours }) => {
+      const round = uses.get(colours[1]) ?? 0;
+      uses.set(colours[1], round + 1);
+      return [name, round];
+    }),
+  );
+});
+/** How many groups before that of a curve have its colour. @param {import("./types.js").Series} series */
+export const roundOf = (series) =>
+  rounds.value.get(series.group ?? groupOf.value.get(/** @type {number} */ (series.id))?.name ?? "") ?? 0;
+/** @param {string} name */
+export const roundOfGroup = (name) => rounds.value.get(name) ?? 0;
+
 // The run or group under the mouse, highlighted in the table and in every chart.
 /** @type {import("./types.js").Signal<number | null>} */
 export const hot = signal(null);

@@ -16,6 +16,7 @@ import {
   labelsWithin,
   groupLabelsWithin,
   colourOf,
+  roundOfGroup,
   baseRun,
   hot,
   hotGroup,
@@ -466,6 +467,7 @@ function GroupRow({ row, index, places, nameWidth, style }) {
   const { name, ids, open } = row;
   const on = ids.filter((/** @type {Run} */ run) => shownSet.value.has(run.id)).length;
   const tint = colourOf(ids[0].id);
+  const dashed = roundOfGroup(name) ? `repeating-linear-gradient(90deg, ${tint} 0 4px, transparent 4px 6px)` : tint;
   const fold = () => (closed.value = toggled(closed.value, name));
   const base = baseRun.value;
   const baseIds = base && !ids.includes(base) ? baseMembers.value : null;
@@ -486,7 +488,7 @@ function GroupRow({ row, index, places, nameWidth, style }) {
       >
         <span
           class=${`box wide ${on && on < ids.length ? "some" : ""}`}
-          style=${on ? { background: tint, borderColor: tint } : { borderColor: tint }}
+          style=${on ? { background: dashed, borderColor: tint } : { borderColor: tint }}
         ></span>
       </button>
       <button
