@@ -13,7 +13,7 @@ from docs.site import assistant, commands, findings, library, navigation, notebo
 CONFIGURATION = """\
 [project]
 site_name = "tbq"
-site_description = "jq for training logs, of TensorBoard and other trackers: tables, fast and complete."
+site_description = "jq for training logs, TensorBoard's first: tables, fast and complete."
 docs_dir = "pages"
 site_dir = "site"
 use_directory_urls = false

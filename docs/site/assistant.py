@@ -51,7 +51,7 @@ def links(folder: Path) -> str:
     lines = [
         "# tbq",
         "",
-        "> jq for training logs, of TensorBoard and other trackers: fast, complete tables. Command line and Python.",
+        "> jq for training logs, TensorBoard's first: tables, fast and complete. Command line and Python.",
         "",
         "- [Everything on one page](reference/assistant.html): commands, options, tables, Python, ten examples",
     ]

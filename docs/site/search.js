@@ -22,7 +22,7 @@ const FILLER = new Set(
     " ",
   ),
 );
-// Pages for the people who carry tbq on mention everything, and answer few questions.
+// Pages for maintainers mention everything, and answer few questions.
 const rank = (name) =>
   /^how\//.test(name)
     ? 1.5

@@ -1,4 +1,4 @@
-"""tbq: jq for training logs. `tbq.open("runs")` lists the files of TensorBoard and others; its methods give tables."""
+"""tbq: jq for training logs. `tbq.open("runs")` lists the files of all trackers; its methods give tables."""
 
 from __future__ import annotations
 

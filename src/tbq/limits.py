@@ -21,7 +21,7 @@ RATIO = 100
 FLOOR = 256 << 20
 DEFLATE = 1032  # the highest compression ratio of gzip and zlib
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgtpe])(i?))?b?", re.IGNORECASE)
+_SIZE = r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgtpe])(i?))?b?"
 _command_limit: ContextVar[int | None] = ContextVar("max_unpacked", default=None)
 
 
@@ -31,7 +31,7 @@ def size_of(text: Size, name: str = "max_unpacked") -> int:
     >>> size_of("4GB"), size_of("1.5 GiB"), size_of(1000)
     (4000000000, 1610612736, 1000)
     """
-    match = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+    match = re.fullmatch(_SIZE, text.strip(), re.IGNORECASE) if isinstance(text, str) else None
     if isinstance(text, int) and not isinstance(text, bool) and text > 0:
         return text
     if match is None:

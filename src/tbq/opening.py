@@ -23,7 +23,6 @@ from tbq.source.discover import (
     sources,
 )
 from tbq.source.inflate import Unpacked
-from tbq.source.nearby import hint_for
 from tbq.source.urls import is_remote
 from tbq.text import shown_path
 
@@ -174,6 +173,8 @@ def _nothing(listing: Found) -> SourceError:
 
 def _hint(paths: list[str]) -> str:
     """Directories with event files near the only path; otherwise, how to recognise event files."""
+    from tbq.source.nearby import hint_for
+
     near = hint_for(paths[0]) if len(paths) == 1 and not is_remote(paths[0]) else None
     return (
         near

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -161,7 +160,7 @@ def _of(log: LogDir, runs: Sequence[Run]) -> LogDir:
     reader = log._reader
     if type(reader) is not Reader:  # a lake: a task carries only its location
         return log
-    return LogDir(Reader(replace(reader.found, runs=list(runs)), reader.unpacked))
+    return LogDir(Reader(reader.found._replace(runs=list(runs)), reader.unpacked))
 
 
 def _rows(

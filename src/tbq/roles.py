@@ -46,9 +46,7 @@ Better = Literal["lower", "higher"]
 
 
 # Hyperparameters that tell repeats of one configuration apart; `static/words.js` has the same rule.
-_REPEATS = re.compile(
-    r"(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?", re.IGNORECASE | re.DOTALL
-)
+_REPEATS = r"(?is)(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?"
 
 
 def tells_repeats(hparam: str) -> bool:
@@ -57,7 +55,7 @@ def tells_repeats(hparam: str) -> bool:
     >>> tells_repeats("data_seed"), tells_repeats("lr")
     (True, False)
     """
-    return _REPEATS.fullmatch(hparam) is not None
+    return re.fullmatch(_REPEATS, hparam) is not None
 
 
 @lru_cache(maxsize=4096)

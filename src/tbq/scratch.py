@@ -12,7 +12,6 @@ import errno
 import functools
 import os
 import re
-import shutil
 import stat
 import threading
 import time
@@ -205,7 +204,9 @@ def _erase(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(folder)):
             if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
+                from shutil import rmtree
+
+                rmtree(entry.path, ignore_errors=True)
             elif entry.name != _LOCK:
                 with contextlib.suppress(OSError):
                     Path(entry.path).unlink()

@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tbq.arguments import StrPath, bad
 from tbq.errors import UsageError
 from tbq.limits import size_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: What `storage=` accepts: options of the object store by name, such as {"aws_region": "eu-west-1"}.
 Storage = Mapping[str, object]
@@ -69,6 +72,8 @@ def chosen(storage: Storage | None = None) -> dict[str, str]:
 
 def cache_folder(cache: StrPath | None = None) -> Path:
     """Where to keep copies of remote objects: `cache`, `--cache`, `TBQ_CACHE`, or the user's cache folder."""
+    from pathlib import Path
+
     folder = os.fspath(cache) if cache is not None else _cache.get() or os.environ.get("TBQ_CACHE")
     if folder:
         return Path(folder).expanduser().absolute()

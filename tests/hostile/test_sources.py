@@ -156,7 +156,7 @@ def test_a_bomb_stops_before_the_disk_is_full(logdir: Path, monkeypatch: pytest.
     assert len(bomb) < 50_000
     (logdir / "bad" / NAME).write_bytes(bomb)
     monkeypatch.setattr(inflate, "_RESERVE", 4 << 20)
-    monkeypatch.setattr(inflate.shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(1, 1, 0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(1, 1, 0))
     table = read(logdir, "unpacking")
     assert values_of(table) == values_of(table, "bad") == WANTED
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +81,32 @@ def test_names_that_lead_out(name: str, tmp_path: Path) -> None:
     assert tbq.open(tmp_path / "out" / "new").runs == log.runs
     assert sorted(each.name for each in tmp_path.iterdir()) == ["log", "out"]
     assert [each.name for each in (tmp_path / "out").iterdir()] == ["new"]
+
+
+def test_named_pipes_are_not_opened(tmp_path: Path) -> None:
+    """Opening one would wait for its writer for ever."""
+    for name in (
+        "run-x.wandb",
+        "p.db",
+        "metrics.csv",
+        "result.json",
+        "log.jsonl",
+        "trainer_state.json",
+        "n.parquet",
+    ):
+        os.mkfifo(tmp_path / name)
+    beside = [
+        trackers.lightning(tmp_path).parent / "hparams.yaml",
+        trackers.ray(tmp_path).parent / "params.json",
+    ]
+    beside.append(trackers.mlflow_files(tmp_path).parent.parent / "tags" / "mlflow.parentRunId")
+    for path in beside:
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    program = "import sys, tbq; log = tbq.open(sys.argv[1]); print(len(log.runs), len(log.scalars()) > 0)"
+    command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["3", "True"], done.stderr
 
 
 def test_writers_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

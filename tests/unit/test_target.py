@@ -164,7 +164,7 @@ def test_a_rename_that_fails_leaves_no_empty_file(
         raise failure
 
     monkeypatch.setattr("pathlib.Path.hardlink_to", lambda *_: os.link("", ""))
-    monkeypatch.setattr("pathlib.Path.replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises((OutputError, KeyboardInterrupt)), output(tmp_path / "a") as stream:
         stream.write(b"one")
     assert list(tmp_path.iterdir()) == []

@@ -314,3 +314,22 @@ def test_a_log_that_is_written_anew(tmp_path: Path) -> None:
         shutil.rmtree(path.parent)
         follower.poll()
         assert follower.runs == []
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_cells_that_are_no_numbers_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text('step,loss,phase\n0,1.0,\n1,abc,\n2,,\n3,nan,\n4,"1,5",\n5,1_000,train\n')
+    log = tbq.open(tmp_path)
+    assert repr([(row.step, row.value) for row in log.scalars()]) == "[(0, 1.0), (3, nan)]"
+    messages = [each.message for each in log.problems]
+    assert messages == ["3 cells of column 'loss' left out: not a number ('abc')"]
+    with path.open("a") as file:
+        file.write("6,x,\n7,2.0,\n")
+    with tbq.follow(tmp_path) as follower:
+        follower.poll()
+        with path.open("a") as file:
+            file.write("8,y,\n")
+        follower.poll()
+        assert [row.step for row in follower.table("scalars")] == [0, 3, 7]
+    assert ["5 cells of column 'loss'" in each.message for each in tbq.open(tmp_path).problems] == [True]

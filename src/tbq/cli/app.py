@@ -101,10 +101,7 @@ def run(args: list[str]) -> NoReturn:
     from tbq.cli.emit import tell
     from tbq.errors import TbqError, TbqWarning
 
-    # Imports create lasting objects only. Collecting them would cost a tenth of a short command's time, and as much
-    # again when Python ends.
-    gc.set_threshold(100_000, 20, 20)
-    atexit.register(gc.freeze)
+    atexit.register(gc.freeze)  # nor are they collected when Python ends
     _open_closed_streams()
     with warnings.catch_warnings(), _without_pandas():
         warnings.simplefilter("always", TbqWarning)

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import reduce, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
@@ -108,7 +108,7 @@ def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
     try:
         return tbq.open(path, merge_runs=reading.pop("merge_runs") or None, sub_runs=reading.pop("sub_runs"))
     except SourceError as wrong:
-        if isinstance(path, list) and wrong.path in path[1:] and not Path(wrong.path).exists():
+        if isinstance(path, list) and wrong.path in path[1:] and not os.path.exists(wrong.path):
             known = {name for param in click.get_current_context().command.params for name in param.opts}
             meant = [f"for a {name[2:]}: {name} {wrong.path}" for name in ("--tag", "--run") if name in known]
             wrong.hint = "; ".join(meant + ([wrong.hint] if wrong.hint else []))

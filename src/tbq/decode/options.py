@@ -22,7 +22,7 @@ BLOCK = 256 * 1024
 SPLIT = 16 * 1024 * 1024
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DecodeOptions:
     """How to decode; the same for every table."""
 

@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tbq.arguments import choice
@@ -91,9 +90,9 @@ def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
     if not_fetched is not None:
         return not_fetched.message, not_fetched.hint
     try:
-        mode = Path(path).stat().st_mode
+        mode = os.stat(path).st_mode
     except FileNotFoundError:
-        return ("is a broken link" if Path(path).is_symlink() else "was deleted while it was read"), None
+        return ("is a broken link" if os.path.islink(path) else "was deleted while it was read"), None
     except OSError:
         mode = 0
     kinds = (

@@ -103,7 +103,7 @@ class Reader:
         from tbq.decode.sessions import split_sessions
 
         split = split_sessions(self.runs, self.unpacked, reading.get("threads"))
-        sessions = Reader(replace(self.found, runs=split), self.unpacked)
+        sessions = Reader(self.found._replace(runs=split), self.unpacked)
         sessions.problems, sessions.began, sessions.warned = self.problems, self.began, self.warned
         return sessions
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from tbq.arguments import choice
@@ -91,8 +90,7 @@ class SubRunFolder:
         if not used:
             return found
         runs = {run.name: run for run in found.runs}
-        return replace(
-            found,
+        return found._replace(
             runs=[
                 _with_sub_runs(run, [runs[name] for name in folds[run.name]]) if run.name in folds else run
                 for run in found.runs
@@ -194,7 +192,7 @@ def _stamp(run: Run, path: str) -> _Stamp:
     if version is not None:
         return path, version.size, version.etag, version.modified
     try:
-        info = os.stat(path)  # noqa: PTH116 - a Path costs more than the call
+        info = os.stat(path)
     except OSError as failure:
         return path, 0, failure.errno
     return path, info.st_size, info.st_mtime_ns, info.st_ino

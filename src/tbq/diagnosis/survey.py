@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +86,7 @@ class Survey:
         survey._growing = Growing()
         # Its sub-runs are part of it already, and their files are among its files.
         runs = [each._replace(folded=()) for each in found.runs if each.name == run]
-        survey.discovered = replace(found, runs=runs, problems=[])
+        survey.discovered = found._replace(runs=runs, problems=[])
         survey._options = _decode.DecodeOptions(restarts="keep", threads=threads)
         survey.unpacked = unpacked
         return survey
@@ -137,7 +136,7 @@ class Survey:
             return
         for part in runs:
             survey = copy(self)
-            survey.discovered = replace(self.discovered, runs=part)
+            survey.discovered = self.discovered._replace(runs=part)
             survey.run_above = self.run_above  # computed from all runs
             yield survey
 

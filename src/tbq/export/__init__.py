@@ -11,7 +11,6 @@ import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from tbq.arguments import StrPath, bad
@@ -195,6 +194,8 @@ def _write_runs(
         for run, path in paths.items():
             write_many({options.kind: runs[run]}, path, format=format, force=force, options=options)
         return list(paths.values())
+    from pathlib import Path
+
     folder = Path(template.partition("{run}")[0] + "_").parent
     make_folder(folder)
     with together(folder):
@@ -238,7 +239,7 @@ def format_of(path: StrPath, format: str | None = None) -> tuple[str, str | None
     """
     if format is not None and not isinstance(format, str):
         raise bad("format", format, f"one of {', '.join(FORMATS)}")
-    parts = Path(_path("path", path)).name.lower().split(".")[1:]
+    parts = os.path.basename(os.path.normpath(_path("path", path))).lower().split(".")[1:]
     compression = parts.pop() if parts and parts[-1] in _COMPRESSIONS else None
     ending = format.lower().removeprefix(".") if format else (parts[-1] if parts else "")
     if format and "." in ending:

@@ -37,7 +37,7 @@ class Writing(TypedDict, total=False):
 WRITING = tuple(Writing.__annotations__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExportOptions:
     """`time`: how to write wall times. `csv_safe`: no cell that a spreadsheet runs. `json_nan`: NaN in JSON.
     `columns`: the columns to write. `drop_bytes`: leave out columns of bytes. `digits`: significant digits of numbers

@@ -11,21 +11,23 @@ import re
 import stat
 from collections.abc import Iterator
 from contextvars import ContextVar
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from tbq.arguments import StrPath
 from tbq.errors import OutputError, existing
 from tbq.renaming import rename_over
-from tbq.scratch import Scratch, beside, sweep
 from tbq.source.urls import is_remote, refuse_remote
 from tbq.text import Screen, shown_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from typing_extensions import Buffer
 
+    from tbq.scratch import Scratch
+
 _FD = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
-_CONTENT = re.compile(r".+?\.tbq-[0-9a-f]{12}-[0-9a-f]{8}\.tmp[/\\]content[^/\\]*(.*)", re.DOTALL)
+_CONTENT = r"(?s).+?\.tbq-[0-9a-f]{12}-[0-9a-f]{8}\.tmp[/\\]content[^/\\]*(.*)"
 _numbers = itertools.count()
 _shared: ContextVar[Scratch | None] = ContextVar("tbq_shared_scratch", default=None)
 _NAMED_FDS = {"-": 1, "/dev/stdout": 1, "/dev/stderr": 2}
@@ -72,6 +74,8 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
         raise OutputError(
             "this format needs a real file, not a pipe or device", path=path, hint="write to a file name"
         )
+    from pathlib import Path
+
     target = Path(os.path.realpath(path))  # a link stays a link: its target is replaced
     check_free(path, force)
     check_folder_can_be_made(path)
@@ -86,6 +90,8 @@ def output_path(path: StrPath, force: bool = False) -> Iterator[Path]:
 @contextlib.contextmanager
 def together(folder: StrPath) -> Iterator[None]:
     """Share one temporary folder for the outputs of this thread below `folder` while the block runs: for many files."""
+    from pathlib import Path
+
     with _explained(folder), _inside(Path(os.path.realpath(folder))) as scratch:
         before = _shared.set(scratch)
         try:
@@ -97,6 +103,8 @@ def together(folder: StrPath) -> Iterator[None]:
 @contextlib.contextmanager
 def _place_for(target: Path) -> Iterator[tuple[Scratch, Path]]:
     """The temporary place of a file; anything that a library leaves beside it disappears with the folder."""
+    from tbq.scratch import beside
+
     shared = _shared.get()
     if shared is None or not shared.is_above(target):
         with beside(target) as scratch:
@@ -123,6 +131,10 @@ def output_folder(path: StrPath, left: str = "no partial output is left") -> Ite
     >>> [file.name for file in target.iterdir()]
     ['file']
     """
+    from pathlib import Path
+
+    from tbq.scratch import beside
+
     target = Path(os.path.realpath(path))
     check_folder(path)
     exists = os.path.lexists(target)
@@ -144,6 +156,8 @@ def output_folder(path: StrPath, left: str = "no partial output is left") -> Ite
 
 def is_empty(folder: Path) -> bool:
     """Whether this is an empty folder, apart from leftovers of a killed process."""
+    from tbq.scratch import sweep
+
     if not folder.is_dir():
         return False
     sweep(folder)
@@ -152,6 +166,8 @@ def is_empty(folder: Path) -> bool:
 
 def _inside(folder: Path) -> Scratch:
     """A temporary folder inside an existing folder, which keeps its mode: it may be a mount, or a shell's directory."""
+    from tbq.scratch import Scratch
+
     return Scratch(folder, ".files")
 
 
@@ -161,7 +177,7 @@ def _named(path: StrPath) -> Iterator[None]:
     try:
         yield
     except OutputError as failure:
-        match = _CONTENT.match(failure.path or "")
+        match = re.match(_CONTENT, failure.path or "")
         if match:
             failure.path = os.fspath(path) + match[1]
         elif failure.path is None:
@@ -234,7 +250,7 @@ def check_free(path: StrPath, force: bool) -> None:
     refuse_remote(path, OutputError)
     if is_direct(path):
         return
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise OutputError("is a folder, want a file name", path=path)
     if not force and os.path.lexists(path):
         raise existing(path)
@@ -247,10 +263,10 @@ def check_folder_can_be_made(path: StrPath) -> None:
     refuse_remote(path, OutputError)
     if is_direct(path):
         return
-    above = Path(os.path.realpath(path)).parent
-    while not os.path.lexists(above) and above != above.parent:
-        above = above.parent
-    if not above.is_dir():
+    above = os.path.dirname(os.path.realpath(path))
+    while not os.path.lexists(above) and above != os.path.dirname(above):
+        above = os.path.dirname(above)
+    if not os.path.isdir(above):
         raise OutputError(f"{shown_path(above)} is not a folder", path=path, hint="name another path")
 
 
@@ -259,8 +275,8 @@ def check_folder(path: StrPath) -> None:
     refuse_remote(path, OutputError)
     if is_direct(path):
         return
-    folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
         raise OutputError(
             f"the folder {shown_path(folder)} does not exist", path=path, hint="create it first (mkdir -p)"
         )
@@ -270,7 +286,7 @@ def make_folder(path: StrPath) -> None:
     """Create a folder and its parents, if they are missing."""
     refuse_remote(path, OutputError)
     try:
-        Path(path).mkdir(parents=True, exist_ok=True)
+        os.makedirs(path, exist_ok=True)
     except OSError as failure:
         raise OutputError(
             f"cannot create the folder: {(failure.strerror or str(failure)).lower()}", path=path
@@ -285,7 +301,7 @@ def _direct_fd(path: StrPath) -> int | None:
 
 def _is_special(path: StrPath) -> bool:
     try:
-        mode = Path(path).stat().st_mode
+        mode = os.stat(path).st_mode
     except (OSError, ValueError):
         return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)

@@ -6,7 +6,6 @@ import glob
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tbq._core import WatchedPaths
@@ -89,7 +88,7 @@ class Discovery:
                 raise
             # Two runs have the same name since this search: keep following the runs known before.
             problem = Problem("discovery", "error", wrong.message, path=wrong.path, hint=wrong.hint)
-            self._listed = replace(self._listed, problems=[problem])
+            self._listed = self._listed._replace(problems=[problem])
             if self._remote is not None:
                 self._remote.objects.update(self._versions)
         if self._remote is not None:

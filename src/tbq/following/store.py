@@ -23,6 +23,7 @@ class LiveStore:
         self.lock = threading.RLock()
         self.runs: list[Run] = []
         self._wanted = self.runs  # unknown to the core if an interrupt came before set_files
+        self._place_of: dict[str, int] = {}
         self._core: Store | None = core
 
     @property
@@ -116,9 +117,10 @@ class LiveStore:
             self._core.set_files(
                 [run.name for run in self._wanted], *files_of(self._wanted), below_of(self._wanted)
             )
+            self._place_of = {run.name: place for place, run in enumerate(self._wanted)}
             self.runs = self._wanted
         return self._core
 
     def _places(self) -> dict[str, int]:
         self._open()
-        return {run.name: place for place, run in enumerate(self.runs)}
+        return self._place_of

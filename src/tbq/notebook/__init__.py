@@ -34,7 +34,10 @@ def live(
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """What `%load_ext tbq` calls: adds the magics `%tbq` and `%%tbqsql`."""
+    """What `%load_ext tbq` calls: adds the magics `%tbq` and `%%tbqsql`.
+
+    >>> tbq.load_ipython_extension(get_ipython())  # doctest: +SKIP
+    """
     _need("%load_ext tbq")
     from tbq.notebook.magics import TbqMagics
 

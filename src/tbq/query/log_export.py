@@ -13,7 +13,6 @@ from tbq.decode.options import SELECTED, Selected
 from tbq.decode.options import DecodeOptions as Reading
 from tbq.export import check
 from tbq.export import write as write_table
-from tbq.export.everything import check_holder, write_all
 from tbq.export.options import WRITING, ExportOptions, Writing
 from tbq.export.parts import by_parts, write_parts
 from tbq.kinds.tables import table, tables
@@ -56,6 +55,8 @@ def _write(
     reader: Reader, path: StrPath, kind: str, selected: dict[str, Any], writing: dict[str, Any]
 ) -> Paths:
     if kind == "all":
+        from tbq.export.everything import check_holder, write_all
+
         check_holder(path, writing.get("format"))
         return Paths(write_all(tables(reader, **selected), path, **writing))
     fewer = bool(writing.get("columns") or writing.get("drop_bytes"))

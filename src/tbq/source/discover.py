@@ -6,8 +6,6 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tbq.arguments import StrPath, bad
@@ -17,7 +15,6 @@ from tbq.source.copies import Copy, without_copies
 from tbq.source.formats.interface import Log
 from tbq.source.formats.recognise import Place, Recogniser, may_be_log
 from tbq.source.formats.translation import Translations
-from tbq.source.nearby import hint_for
 from tbq.source.urls import (
     LAKE,
     common_parts,
@@ -64,19 +61,16 @@ class Run(NamedTuple):
     folded: Sequence[str] = ()  # the names of these sub-runs
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """The contents of some paths: runs by name, and the problems of listing them."""
 
     paths: list[str]
     runs: list[Run]
-    problems: list[Problem] = field(default_factory=list)
+    problems: Sequence[Problem] = ()
     others: int = 0  # files that are not event files
-    lakes: list[str] = field(default_factory=list)  # URLs that are lakes
+    lakes: Sequence[str] = ()  # URLs that are lakes
     remote: Remote | Translations | None = None  # if one of the paths is a URL or a log of another tracker
-    notes: list[Problem] = field(
-        default_factory=list
-    )  # logs that are not read, because others have their numbers
+    notes: Sequence[Problem] = ()  # logs that are not read, because others have their numbers
 
     @property
     def copies(self) -> list[Copy]:
@@ -129,7 +123,8 @@ def refuse_lakes(items: Iterable[tuple[str | None, str]], want: str) -> None:
     for _, path in items:
         if is_lake(_without_name(path)):
             try:
-                about = Path(_marker(_without_name(path))).read_bytes()
+                with open(_marker(_without_name(path)), "rb") as file:
+                    about = file.read()
             except OSError:
                 about = b""
             raise _lake_error(path, want, about)
@@ -181,6 +176,8 @@ def refuse_other_files(found: Found) -> None:
                 continue
         except OSError:
             continue
+        from tbq.source.nearby import hint_for
+
         hint = hint_for(path) or "name a directory with event files, or an event file"
         raise SourceError("is not an event file: it holds no record", path=path, hint=hint, code="not_events")
 
@@ -429,6 +426,8 @@ def _expand(item: str, remote: Remote | None = None, searching: bool = True) -> 
     except OSError as failure:  # a directory above it denies access
         reason = (failure.strerror or str(failure)).lower()
         raise SourceError(f"cannot be accessed: {reason}", path=item, hint=_WHO, code="unreadable") from None
+    from tbq.source.nearby import hint_for
+
     raise SourceError("no such file or directory", path=item, hint=hint_for(item) if searching else None)
 
 

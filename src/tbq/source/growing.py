@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from pathlib import Path
 
 from tbq.source.walk import is_event_file
 
@@ -25,7 +24,7 @@ class Growing:
         Open files are known only on Linux, and only those of processes that this user may inspect.
         """
         try:
-            info = Path(path).stat()
+            info = os.stat(path)
         except OSError:
             return False
         if abs(self.now - info.st_mtime) < RECENT or (size is not None and info.st_size > size):
@@ -39,6 +38,8 @@ class Growing:
 
 
 def _open_files() -> list[str]:
+    from pathlib import Path
+
     targets = []
     for process in Path("/proc").glob("[0-9]*/fd"):
         try:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import threading
 import weakref
 import zlib
 from collections.abc import Iterable
-from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from tbq.limits import FLOOR, RATIO, Limit, Size
-from tbq.scratch import Scratch, temporary
+
+if TYPE_CHECKING:
+    from tbq.scratch import Scratch
 
 _PIECE = 1 << 20
 _RESERVE = 256 << 20  # bytes of the disk to leave free
@@ -90,16 +90,18 @@ class Unpacked:
         self.failures.pop(path, None)
         self.interrupted.discard(path)
         self._taken.pop(path, None)
+        from tbq.scratch import temporary
+
         spare = FLOOR - sum(self._taken.values())
         written = 0
-        target = Path()
+        target = ""
         try:
             if self._scratch is None or not self._scratch.is_ours:
                 self._scratch = temporary("unpacked")
                 weakref.finalize(self, self._scratch.remove)
             self._count += 1
-            target = self._scratch.folder / str(self._count)
-            with open(path, "rb") as packed, target.open("wb", buffering=0) as plain:
+            target = os.path.join(self._scratch.folder, str(self._count))
+            with open(path, "rb") as packed, open(target, "wb", buffering=0) as plain:
                 size = os.fstat(packed.fileno()).st_size
                 try:
                     complete = _inflate(packed, plain, self._limit.bytes_of(size, spare))
@@ -148,6 +150,8 @@ def _inflate(packed: BinaryIO, plain: BinaryIO, most: int) -> bool:
 
     On damage, writes the bytes before it, then raises `zlib.error`.
     """
+    from shutil import disk_usage
+
     inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
     begun = False  # whether the current member has begun
     since_check = 0
@@ -165,7 +169,7 @@ def _inflate(packed: BinaryIO, plain: BinaryIO, most: int) -> bool:
             since_check += _put(plain, out, most)
             if since_check > _RESERVE // 4:
                 since_check = 0
-                if shutil.disk_usage(plain.name).free < _RESERVE:
+                if disk_usage(plain.name).free < _RESERVE:
                     raise OSError(0, "the disk for temporary files is almost full")
             piece = inflater.unconsumed_tail
             if inflater.eof:  # a gzip file may have several members

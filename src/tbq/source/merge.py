@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError
@@ -36,7 +35,7 @@ def merge_runs(found: Found, merging: Merging) -> Found:
     parts: dict[str, list[Run]] = {}
     for run in found.runs:
         parts.setdefault(names.get(run.name, run.name), []).append(run)
-    return replace(found, runs=[joined_run(name, parts[name]) for name in sorted(parts)])
+    return found._replace(runs=[joined_run(name, parts[name]) for name in sorted(parts)])
 
 
 def joined_run(name: str, parts: Sequence[Run]) -> Run:

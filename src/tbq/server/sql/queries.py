@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -63,7 +62,7 @@ def found_files(log: LiveLog) -> tuple[Found, dict[str, str]]:
         runs.append(run)
     if not runs:
         raise QueryError("there are no event files yet", hint="wait, or check the log directory")
-    return replace(follower.discovery.found, runs=runs, problems=[], remote=None), origins
+    return follower.discovery.found._replace(runs=runs, problems=[], remote=None), origins
 
 
 def tables(log: LiveLog, _params: Params) -> Answer:

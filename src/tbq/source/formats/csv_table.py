@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError
 from tbq.problems import Problem
+from tbq.source.formats.csv_cells import OddCells, cells_of, numbers_of
 from tbq.source.formats.interface import Reached, ReplacedError
 from tbq.source.formats.sink import Sink, flat
 from tbq.source.formats.steps import TIME_COLUMNS, StepColumn, filled
-from tbq.source.formats.text_rows import STEP_COLUMNS, parsed
+from tbq.source.formats.text_rows import STEP_COLUMNS
 from tbq.source.formats.translation import unfinished
 from tbq.source.growing import Growing
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 # What every CSV writer means by no value; `parsed` knows the same words in any case.
 _BLANKS = ["", "na", "NA", "Na", "none", "None", "NONE", "null", "Null", "NULL"]
-_EXACT = 2**53
 
 
 class CsvTable:
@@ -41,6 +41,7 @@ class CsvTable:
         self._last_step = 0
         self._at_end = False  # the last line was read although it is not complete
         self._bad_rows: list[Problem] = []
+        self._odd = OddCells()
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
@@ -67,7 +68,7 @@ class CsvTable:
             self._reached.advance(file, self._reached.position + end)
         said = self._steps.choice()[1]
         notes = [Problem("steps", "info", said, path=self._path)] if said else []
-        self.problems = [*self._bad_rows, *notes, *rest]
+        self.problems = [*self._bad_rows, *self._odd.problems(self._path), *notes, *rest]
 
     def _begin(self, data: bytes, sink: Sink) -> None:
         self._header = data[: data.find(b"\n") + 1]
@@ -85,13 +86,15 @@ class CsvTable:
             return
         table = self._table(data)
         count = table.num_rows
-        columns = {name: _numbers(table.column(place)) for place, name in enumerate(self._names)}
+        columns = {name: numbers_of(table.column(place)) for place, name in enumerate(self._names)}
+        for place, name in enumerate(self._names):
+            self._odd.add(name, table.column(place), columns[name][1])
         judged = np.zeros(count, bool)
         for name, (_, present) in columns.items():
             if name not in STEP_COLUMNS and name not in TIME_COLUMNS:
                 judged |= present.astype(bool)
         cells = {
-            name: _cells(table.column(self._names.index(name)))
+            name: cells_of(table.column(self._names.index(name)))
             for name in STEP_COLUMNS
             if name in self._names
         }
@@ -161,36 +164,3 @@ class CsvTable:
             message = f"{bad:,} lines do not have as many cells as the header, and are left out"
             self._bad_rows = [Problem("bad_rows", "error", message, path=self._path)]
         return table
-
-
-def _cells(column: pa.ChunkedArray) -> Any:
-    """The cells of a column that may hold the steps: an array if all are whole numbers, else a list."""
-    import pyarrow as pa
-
-    if pa.types.is_int64(column.type) and not column.null_count:
-        return column.to_numpy()
-    cells = column.to_pylist()
-    return [parsed(cell) if isinstance(cell, str) else cell for cell in cells]
-
-
-def _numbers(column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """A column as float64, and 1 for each cell that has a number."""
-    import numpy as np
-    import pyarrow as pa
-
-    kind = column.type
-    count = len(column)
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        present = np.ones(count, np.uint8)
-        if column.null_count:
-            present = column.is_valid().to_numpy().astype(np.uint8)
-            column = column.fill_null(False if pa.types.is_boolean(kind) else 0)
-        return np.ascontiguousarray(column.to_numpy(), np.float64), present
-    if pa.types.is_string(kind):
-        cells = [None if cell is None else parsed(cell) for cell in column.to_pylist()]
-        numbers = [None if cell is None or isinstance(cell, str) else float(cell) for cell in cells]
-        return (
-            np.array([0.0 if each is None else each for each in numbers], np.float64),
-            np.array([each is not None for each in numbers], np.uint8),
-        )
-    return np.zeros(count), np.zeros(count, np.uint8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -17,6 +18,8 @@ def flat_yaml(path: str) -> dict[str, Any]:
     >>> flat_yaml("no/such/file")
     {}
     """
+    if not os.path.isfile(path):
+        return {}
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read(_MOST)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from tbq.problems import Problem
@@ -26,8 +25,7 @@ class TooLargeError(Exception):
     """The log becomes more bytes than the limit."""
 
 
-@dataclass(frozen=True)
-class Log:
+class Log(NamedTuple):
     """One run in a file or folder of another tracker."""
 
     writer: str

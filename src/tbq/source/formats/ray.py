@@ -44,6 +44,8 @@ class RayFormat(Format):
 
 
 def _params(path: str) -> dict[str, Any]:
+    if not os.path.isfile(path):
+        return {}
     try:
         with open(path, "rb") as file:
             params = json.loads(file.read(_MOST))

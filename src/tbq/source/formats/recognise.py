@@ -131,7 +131,9 @@ class Recogniser:
         stamp = stamp_of_files(*parts)
         known = self._known.get(path)
         if known is None or known[0] != stamp or known[2] is not None:
-            known = (stamp, *_recognised(path, self._writers))
+            # Opening a named pipe would wait for its writer.
+            found = _recognised(path, self._writers) if os.path.isfile(path) else ([], None)
+            known = (stamp, *found)
             self._known[path] = known
         _, logs, failure = known
         if failure is not None:

@@ -10,28 +10,29 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import SourceError
 from tbq.limits import Limit, Size
 from tbq.problems import Problem
 from tbq.renaming import rename_over
-from tbq.scratch import Scratch, temporary
 from tbq.source.formats.interface import Log, ReplacedError, Stamp, TooLargeError, Translator
-from tbq.source.formats.sink import Sink
 from tbq.source.growing import Growing
 from tbq.source.origin import note, stands_for
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tbq.progress import Call
+    from tbq.scratch import Scratch
+    from tbq.source.formats.sink import Sink
     from tbq.source.remote import Remote
     from tbq.source.store import Object
 
 _ATTEMPTS = 3  # to read a log that is replaced while it is read
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Translation:
     """A log and the event file that it is translated to."""
 
@@ -154,6 +155,8 @@ class Translations:
 
     def _place(self, known: _Translation) -> Path:
         if self._scratch is None or not self._scratch.is_ours:  # after a fork, the files belong to the parent
+            from tbq.scratch import temporary
+
             self._scratch = temporary("translated")
             for each in self._known.values():
                 each.path = each.translator = each.sink = each.stamp = None
@@ -200,6 +203,7 @@ class Translations:
 
     def _read_on(self, known: _Translation, path: Path, stamp: Stamp) -> None:
         from tbq.source.formats.recognise import format_of
+        from tbq.source.formats.sink import Sink
 
         if known.translator is None:
             fresh = path.with_suffix(".new")
