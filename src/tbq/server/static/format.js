@@ -98,7 +98,7 @@ export function sized(bytes) {
   return `${grouped(bytes.toFixed(1))} ${UNITS[size]}B`;
 }
 
-const DURATIONS = /** @type {const} */ ([
+export const DURATIONS = /** @type {const} */ ([
   [86400, "d"],
   [3600, "h"],
   [60, "m"],

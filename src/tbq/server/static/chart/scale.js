@@ -1,6 +1,6 @@
 // From values to pixels: linear and logarithmic scales, and ticks at 1, 2, 5 × 10ⁿ.
 
-import { compact, grouped, number } from "../format.js";
+import { compact, DURATIONS, grouped, number } from "../format.js";
 
 /** @typedef {{ low: number, high: number, log: boolean, from: number, to: number }} Scale */
 
@@ -105,12 +105,7 @@ export function label(at, step, kind) {
 function since(at, step) {
   let seconds = Math.round(Math.abs(at));
   const parts = [];
-  for (const [size, letter] of /** @type {const} */ ([
-    [86400, "d"],
-    [3600, "h"],
-    [60, "m"],
-    [1, "s"],
-  ])) {
+  for (const [size, letter] of DURATIONS) {
     const n = Math.floor(seconds / size);
     seconds -= n * size;
     if (n && (size * 60 > step || !parts.length)) parts.push(`${n}${letter}`);
