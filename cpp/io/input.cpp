@@ -122,9 +122,9 @@ const uint8_t* BlockReader::fill(uint64_t offset, size_t count) {
   if (offset >= base_ && offset - base_ < have_) {
     keep = have_ - static_cast<size_t>(offset - base_);
     std::memmove(buffer_.get(), buffer_.get() + (offset - base_), keep);
-    ahead_ = std::min(block_, ahead_ * 2);
+    ahead_ = std::min(block_, ahead_ + ahead_ / 2 + 1);
   } else if (have_ > 0 && offset == base_ + have_) {
-    ahead_ = std::min(block_, ahead_ * 2);
+    ahead_ = std::min(block_, ahead_ + ahead_ / 2 + 1);
   } else if (have_ > 0) {
     ahead_ = std::min<size_t>(block_, 16 * 1024);  // a jump
   }

@@ -40,8 +40,8 @@ class File {
   uint64_t id_ = 0;
 };
 
-// A window of a file that moves forward (or jumps). Read-ahead starts small after a jump and grows while
-// reads are sequential, so most skipped bytes are never read.
+// A window of a file that moves forward (or jumps). Read-ahead starts small after a jump and grows by half
+// while reads are sequential, so most skipped bytes are never read; doubling would read further into them.
 class BlockReader {
  public:
   explicit BlockReader(size_t block = kBlock) : block_(block < 1 ? 1 : block) {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from pathlib import Path
 
 _WINDOWS = os.name == "nt"
 #: Seconds to wait for other programs, e.g. scanners for viruses, which hold a new file for a moment.
@@ -20,23 +19,23 @@ def rename_over(fresh: str | os.PathLike[str], target: str | os.PathLike[str]) -
     """
     for pause in _PAUSES if _WINDOWS else ():
         with contextlib.suppress(PermissionError):
-            Path(fresh).replace(target)
+            os.replace(fresh, target)
             return
         with contextlib.suppress(PermissionError):
             _move_aside(fresh, target)
             return
         time.sleep(pause)
-    Path(fresh).replace(target)
+    os.replace(fresh, target)
 
 
 def _move_aside(fresh: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     """Rename the old file, then the new one; if that fails, the old file gets its name back."""
-    aside = Path(f"{os.fspath(target)}.{os.urandom(4).hex()}.old")
-    Path(target).rename(aside)
+    aside = f"{os.fspath(target)}.{os.urandom(4).hex()}.old"
+    os.rename(target, aside)
     try:
-        Path(fresh).rename(target)
+        os.rename(fresh, target)
     except BaseException:
-        aside.rename(target)
+        os.rename(aside, target)
         raise
     with contextlib.suppress(OSError):
-        aside.unlink()
+        os.unlink(aside)

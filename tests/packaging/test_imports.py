@@ -113,6 +113,23 @@ def test_text_needs_no_arrays(args: tuple[str, ...], runs: Path, tmp_path: Path)
     assert not {*HEAVY, "numpy", "pyarrow"} & imported(*given)
 
 
+@pytest.mark.parametrize("command", ["ls", "tags", "export"])
+def test_a_pipe_needs_no_files(command: str, runs: Path) -> None:
+    unneeded = {
+        "pathlib",
+        "shutil",
+        "json",
+        "signal",
+        "tbq.scratch",
+        "tbq.source.formats.sink",
+        "tbq.source.nearby",
+    }
+    before = subprocess.run(
+        [sys.executable, "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert not unneeded & (imported(command, runs) - set(before.stdout.split()))
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals")
 @pytest.mark.parametrize("command", ["ls", "tags", "export"])
 def test_a_terminal_needs_no_arrays(command: str, runs: Path) -> None:
@@ -131,7 +148,8 @@ def test_a_terminal_needs_no_arrays(command: str, runs: Path) -> None:
     _, told = done.communicate(timeout=60)
     assert done.returncode == 0
     assert "─".encode() in drawn
-    assert not {"numpy", "pyarrow", "pandas", "duckdb"} & set(told.rpartition("\nimported ")[2].split())
+    modules = set(told.rpartition("\nimported ")[2].split())
+    assert not {"numpy", "pyarrow", "pandas", "duckdb", "rich.console", "rich.table"} & modules
 
 
 #: The later stages that each of the other commands needs, and libraries besides numpy and pyarrow.

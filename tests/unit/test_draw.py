@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from rich.cells import cell_len
 
 from tbq.table.draw import text
 
@@ -29,6 +30,24 @@ def test_a_group_says_its_whole_condition() -> None:
     columns = {name: [0.123456, 0.234567] for name in ("mean", "std", "min", "max", "ci95")}
     drawn = text(pa.table({"group": groups, "tag": ["val/loss"] * 2, **columns}), "reduced", width=60)
     assert all(group in drawn for group in groups)
+
+
+def test_columns_are_aligned() -> None:
+    table = pa.table({"tag": ["損失", "lr"], "step": [7, 1000]})
+    assert text(table, "scalars").splitlines() == [
+        "tag   step",
+        "───────────",
+        "損失     7",
+        "lr    1000",
+        "scalars: 2 rows × 2 columns",
+    ]
+
+
+def test_a_line_never_exceeds_the_terminal() -> None:
+    table = pa.table({"tag": ["損失/訓練/" * 8], "value": [0.5]})
+    for width in range(1, 60):
+        lines = text(table, "scalars", width=width).splitlines()[:-1]
+        assert lines and max(map(cell_len, lines)) <= width
 
 
 def test_a_tag_keeps_its_first_letter() -> None:

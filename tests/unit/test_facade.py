@@ -47,8 +47,9 @@ def test_what_is_exported() -> None:
         "AudioTable", "Diagnosis", "Finding", "Findings", "Follower", "Histogram", "HistogramTable", "HparamTable",
         "LogDir", "Mesh", "Problem", "RunChanges", "RunWriter", "Series", "SummaryTable", "SummaryWriter",
         "Table", "TagTable", "TbqError", "TbqWarning", "TensorTable", "Update", "__version__",
-        "board", "compat", "demo", "doctor", "errors", "explain", "follow", "init", "lake", "live", "load_ipython_extension", "mcp", "open", "patch",
-        "ray", "read", "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
+        "board", "compat", "demo", "doctor", "errors", "explain", "follow", "init", "lake", "live",
+        "load_ipython_extension", "mcp", "open", "patch", "ray",
+        "read", "release_memory", "results", "rewrite", "serve", "unpatch", "watch",
     ]  # fmt: skip
     for name in (
         "board",

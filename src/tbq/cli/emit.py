@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from tbq.cli.ascii import drawing
 from tbq.errors import UsageError
@@ -102,13 +102,11 @@ class Output(NamedTuple):
     @property
     def _chosen(self) -> bool:
         """Whether the user chose a format."""
-        from pathlib import Path
-
+        if self.format is not None or self.path is None:
+            return self.format is not None
         from tbq.export.target import is_direct
 
-        if self.format is not None:
-            return True
-        return self.path is not None and not (is_direct(self.path) and not Path(self.path).suffix)
+        return not is_direct(self.path) or bool(os.path.splitext(self.path)[1])
 
 
 def draw_table(table: Table, digits: int | None = None) -> None:
@@ -119,18 +117,26 @@ def draw_table(table: Table, digits: int | None = None) -> None:
 
 
 def draw(table: Arrow, kind: str, digits: int | None = None) -> None:
-    """Draw the rows of a table of this kind on the terminal."""
-    from rich.console import Console
+    """Draw the rows of a table of this kind on the terminal, and on stderr a caption with what does not fit."""
+    from shutil import get_terminal_size
 
-    from tbq.table.draw import print_table
+    from tbq.table.draw import TERMINAL_ROWS, caption, drawn
 
-    words = Console(stderr=True, force_jupyter=False)
-    print_table(table, kind, Console(force_jupyter=False), words, digits)
+    (heads, *lines), omitted, example = drawn(
+        table, TERMINAL_ROWS, get_terminal_size((80, 24)).columns, digits
+    )
+    draw_lines([f"\x1b[1m{heads}\x1b[0m" if has_colours() else heads, *lines])
+    words = caption(table, kind, omitted, example)
+    print(f"\x1b[2m{words}\x1b[0m" if has_colours(sys.stderr) else words, file=sys.stderr, flush=True)
 
 
-def has_colours() -> bool:
-    """Whether stdout is a terminal that shows colours."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"
+def has_colours(stream: TextIO | None = None) -> bool:
+    """Whether a stream, by default stdout, is a terminal that shows colours."""
+    return (
+        (stream or sys.stdout).isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM", "") != "dumb"
+    )
 
 
 def draw_lines(lines: list[str]) -> None:

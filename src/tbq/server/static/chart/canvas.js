@@ -19,7 +19,10 @@ export function inkOf(element) {
   };
 }
 
-/** An empty canvas as large as the page shows it; its units are pixels of the page. @param {HTMLCanvasElement} canvas */
+/**
+ * An empty canvas as large as the page shows it; its units are pixels of the page.
+ * @param {HTMLCanvasElement} canvas
+ */
 export function emptied(canvas) {
   const ratio = sharpness();
   const { clientWidth: width, clientHeight: height } = canvas;
