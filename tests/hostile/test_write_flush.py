@@ -343,6 +343,36 @@ def test_a_process_that_may_have_no_more_threads(tmp_path):
     assert whole_steps(tmp_path) == {str(i): list(range(2000)) for i in range(4)}
 
 
+WHILE_IT_FAILS = """
+import sys, threading, tbq
+real = threading.Thread.start
+def start(thread):
+    if not thread.name.startswith("tbq"):
+        return real(thread)
+    if not others:  # another thread flushes while this one finds out that no thread can be started
+        others.append(threading.Thread(target=writer.flush))
+        others[0].start()
+        others[0].join(0.5)
+    raise RuntimeError("can't start new thread")
+others = [None]
+threading.Thread.start = start
+with tbq.SummaryWriter(sys.argv[1]) as writer:
+    writer.add_scalar("0", 1.0, 0)
+    others.clear()
+    writer.flush()
+    others[0].join()
+"""
+
+
+def test_a_flush_while_another_cannot_start_the_thread(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", WHILE_IT_FAILS, str(tmp_path)],
+        timeout=60, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert whole_steps(tmp_path) == {"0": [0]}
+
+
 GREEN = """
 import _thread, signal, sys
 real = _thread.start_new_thread

@@ -40,6 +40,7 @@ class Flusher:
         self._inbox: queue.SimpleQueue[tuple[EventFile, Action, Any]] = queue.SimpleQueue()
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
+        self._started = False  # what callers ask: a thread that exists may still fail to start
         self._alone = threading.RLock()  # for callers that must write themselves
         self._acting = False
 
@@ -101,7 +102,7 @@ class Flusher:
         """Start the thread if it is not running; False if that is impossible."""
         if sys.is_finalizing():
             return False
-        if self._thread is not None:
+        if self._started:
             return True
         with self._starting:
             if self._thread is None:
@@ -114,6 +115,7 @@ class Flusher:
                 for file in unfinished():  # opened before a fork
                     termination.hold(id(file))
                 _settle_at_process_end()
+            self._started = True
         return True
 
     def _run(self) -> None:
