@@ -112,7 +112,8 @@ def usual_range(
     3. Too far is more than four cores away, if few curves go there: at most a quarter of them on the side of worse
        values (see `tbq.roles.better`), or a twentieth if the better side is not known. If more curves go there, too far
        is 20 cores. On the side of better values it is 1,000 cores: the best run of a sweep is not an outlier.
-    4. The range covers the own ranges of the curves that stay, and the starts of those that leave.
+    4. The range covers the own ranges of the curves that stay, and the starts of those that leave, except for starts
+       that are farther away than the range is high.
 
     A bulk or a core counts as at least half of its largest absolute value. On a log axis, it counts as at least half a
     decade above it, and three decades below it: there, values that converge to 0 are not outliers. On a log axis, too
@@ -122,6 +123,8 @@ def usual_range(
     (0.5, 2.5)
     >>> usual_range([np.array([1.0, 1.0]), np.array([1e6, 1e6])])
     (1.0, 1000000.0)
+    >>> usual_range([np.array([2.0, 1.0, 0.5]), np.array([1.9, 0.9, 0.4]), np.array([7.0, 50.0, 1e6])])
+    (0.4, 2.0)
     >>> failed, learns = np.array([0.1, 0.1, 0.1]), np.array([0.1, 0.5, 0.9])
     >>> usual_range([failed, failed, failed, learns], better="higher")
     (0.1, 0.9)
@@ -139,13 +142,13 @@ def usual_range(
     begins_far = [not bottom <= curve[0] <= top for curve in known]
     few = 4 * sum(out and begins for out, begins in zip(far, begins_far, strict=True)) <= len(known)
     leaves = [out and (few or not begins) for out, begins in zip(far, begins_far, strict=True)]
-    # A curve that leaves the range begins within it.
-    ends = [
-        (float(curve[0]),) * 2 if gone and not begins else range_of
-        for curve, range_of, gone, begins in zip(known, own, leaves, begins_far, strict=True)
-        if not (gone and begins)
-    ]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    shown = [range_of for range_of, gone in zip(own, leaves, strict=True) if not gone] or own
+    low, high = min(low for low, _ in shown), max(high for _, high in shown)
+    # A curve that leaves the range begins within it, unless even its start would flatten the others.
+    nearest, farthest = _around(low, high, 1, log)
+    starts = [float(curve[0]) for curve, gone in zip(known, leaves, strict=True) if gone]
+    drawn = [low, high, *(start for start in starts if nearest <= start <= farthest)]
+    low, high = min(drawn), max(drawn)
     return (10.0**low, 10.0 ** min(high, _LARGEST_POWER)) if log else (low, high)
 
 
