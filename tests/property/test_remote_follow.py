@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import os
 import shutil
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -229,14 +228,36 @@ def test_a_bucket_of_which_objects_fail(
         store._connect.cache_clear()
 
 
-def mirrored(web: Web, root: Path) -> None:
-    here = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
-    for name in [name for name in web.files if name.removeprefix("log/") not in here]:
+class Clock:
+    """A clock for the server and its readers that moves in chosen steps: servers tell times in whole seconds."""
+
+    def __init__(self, steps: list[float]) -> None:
+        self._steps = itertools.cycle(steps)
+        self._now = 1e9
+
+    def time(self) -> float:
+        return self._now
+
+    def tick(self) -> None:
+        self.wait(next(self._steps))
+
+    def wait(self, seconds: float) -> None:
+        self._now += seconds
+
+
+def mirrored(web: Web, root: Path, now: float) -> None:
+    """Make the server's files equal to a directory."""
+    here = {
+        f"log/{path.relative_to(root).as_posix()}": path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+    here["log/readme"] = b"the directory is there"
+    for name in web.files.keys() - here.keys():
         del web.files[name]
-    for name, path in here.items():
-        data = path.read_bytes()
-        if web.files.get(f"log/{name}") != data:
-            web.put(f"log/{name}", data, time.time())
+    for name, data in here.items():
+        if web.files.get(name) != data:
+            web.put(name, data, now)
 
 
 @pytest.mark.long
@@ -248,25 +269,31 @@ def mirrored(web: Web, root: Path) -> None:
     ),
     etags=st.booleans(),
     ranges=st.booleans(),
-    small=st.sampled_from([1 << 20, 1 << 30]),
+    small=st.sampled_from([100, 1 << 20]),
+    steps=st.lists(st.sampled_from([0.0, 0.3, 0.9, 2.1, 700.0]), min_size=1, max_size=5),
 )
 def test_a_web_server_of_which_files_fail(
-    operations: list[Any], faults: list[Any], etags: bool, ranges: bool, small: int, folder: Path
+    operations: list[Any],
+    faults: list[Any],
+    etags: bool,
+    ranges: bool,
+    small: int,
+    steps: list[float],
+    folder: Path,
 ) -> None:
-    root, cache = folder / "weblog", folder / "webcache"
+    root, cache, clock = folder / "weblog", folder / "webcache", Clock(steps)
     for each in (root, cache):
         shutil.rmtree(each, ignore_errors=True)
     with pytest.MonkeyPatch.context() as patched, scripted() as web:
         patched.setenv("TBQ_CACHE", str(cache))
         patched.setattr(store, "_retries", lambda patient: {"max_retries": 0})
         patched.setattr(mirror, "_SMALL", small)
+        patched.setattr(mirror, "time", clock)
         store._connect.cache_clear()
         web.etags, web.ranges = etags, ranges
         log = LiveLog(root)
-        web.put("log/readme", b"the directory is there")
         log.apply(New(0, 1, 1.0))
-        mirrored(web, root)
-        web.put("log/readme", b"the directory is there")
+        mirrored(web, root, clock.time())
         with tbq.follow(f"{web.url}/log", on_error="ignore", storage=PATIENT) as follower:
             script = itertools.cycle(faults)
 
@@ -282,14 +309,15 @@ def test_a_web_server_of_which_files_fail(
                 web.answer = lambda asked: None
 
             for operation in operations:
+                clock.tick()
                 if operation == "poll":
-                    mirrored(web, root)
-                    web.put("log/readme", b"the directory is there")
+                    mirrored(web, root, clock.time())
                     look()
                 else:
                     log.apply(operation)
-            mirrored(web, root)
-            web.put("log/readme", b"the directory is there")
+            mirrored(web, root, clock.time())
+            if small == 100:  # a file that grew is compared completely once it no longer changes
+                clock.wait(700.0)
             follower.poll()
             want = opened(root)
             for kind in KINDS:
