@@ -46,7 +46,7 @@ Better = Literal["lower", "higher"]
 
 
 # Hyperparameters that tell repeats of one configuration apart; `static/words.js` has the same rule.
-_REPEATS = r"(?is)(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?"
+_REPEATS = r"(?ais)(.*[_./-])?(seed|run|trial|repeat|repetition|replicate|fold)s?"
 
 
 def tells_repeats(hparam: str) -> bool:

@@ -68,3 +68,45 @@ test("a dashed curve has gaps", () => {
   const row = Array.from({ length: 10 }, (_, c) => (String(pixel(c, 10)) === String(RED) ? "-" : " ")).join("");
   assert.equal(row, "---  ---  ");
 });
+
+test("a line between distant points has no gap, however steep it is", () => {
+  const chance = random(11);
+  for (let n = 0; n < 300; n++) {
+    // Points at any places, some of them in one column, some far outside.
+    const pixels = Float64Array.from({ length: 2 + chance(6) }, () => chance(WIDE * 100) / 100).sort();
+    const values = Float64Array.from(pixels, () => [chance(HIGH * 10) / 10, chance(2) ? 1e300 : -1e30][+!chance(5)]);
+    const r = emptyRaster(WIDE, HIGH, 1);
+    const curve = { x: pixels, first: values, last: values, min: values, max: values };
+    line(r, curve, pixels, SCALE, RED, 0.5, []);
+    const image = { data: new Uint8ClampedArray(WIDE * HIGH * 4) };
+    intoImage(r, /** @type {any} */ (image), new Uint32Array(HIGH).fill(0xffffffff), INK);
+    const inked = (column, row) => image.data[(row * WIDE + column) * 4 + 1] < 250;
+    for (let i = 1; i < pixels.length; i++)
+      for (let k = 0; k <= 400; k++) {
+        const share = k / 400;
+        const x = pixels[i - 1] + share * (pixels[i] - pixels[i - 1]);
+        const y = HIGH - (values[i - 1] * (1 - share) + values[i] * share);
+        if (y < 0 || y >= HIGH) continue;
+        assert.ok(inked(Math.floor(x), Math.floor(y)), `${[...pixels]} ${[...values]}: ${x} ${y}`);
+      }
+  }
+});
+
+test("a faint curve is paler than its colour", () => {
+  const r = emptyRaster(WIDE, HIGH, 1);
+  const [x, y] = [Float64Array.of(0, 1), Float64Array.of(10, 10)];
+  line(r, { x, first: y, last: y, min: y, max: y }, Float64Array.of(0, 19), SCALE, RED, 1, [], 0, 0.3);
+  const image = { data: new Uint8ClampedArray(WIDE * HIGH * 4) };
+  intoImage(r, /** @type {any} */ (image), new Uint32Array(HIGH).fill(0xffffffff), INK);
+  const green = image.data[(10 * WIDE + 8) * 4 + 1];
+  assert.ok(green > 150 && green < 200, String(green));
+});
+
+/** Pseudo-random integers below a limit. */
+function random(seed) {
+  let state = seed;
+  return (limit) => {
+    state = (state * 48271) % 2147483647;
+    return state % limit;
+  };
+}

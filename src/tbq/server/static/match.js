@@ -15,14 +15,11 @@ export function matcher(text) {
   const typed = text.replace(EDGES, "");
   if (!typed) return { test: () => true, error: "", words: [] };
   // re: matches the full name, as in tbq's options; slashes match a part of it.
-  const expression = typed.startsWith("re:")
-    ? `^(?:${typed.slice(3)})$`
-    : /^\/.+\/$/.test(typed)
-      ? typed.slice(1, -1)
-      : null;
+  const full = typed.startsWith("re:");
+  const expression = full ? typed.slice(3) : /^\/.+\/$/s.test(typed) ? typed.slice(1, -1) : null;
   if (expression !== null) {
     try {
-      const compiled = new RegExp(expression, "s");
+      const compiled = compile(expression, full);
       return { test: (name) => compiled.test(name.slice(0, LONGEST)), error: "", words: null };
     } catch (error) {
       return {
@@ -35,6 +32,48 @@ export function matcher(text) {
   const words = typed.split(SPACES).map((word) => ({ without: word.startsWith("-") && word.length > 1, word }));
   const tests = words.map(({ without, word }) => plain(without ? word.slice(1) : word));
   return { test: (name) => tests.every((each, i) => each(name) !== words[i].without), error: "", words: tests };
+}
+
+const LETTERS = String.raw`\p{L}\p{N}_`; // what \w is in Python
+
+/** A regular expression, as Python would read it. @param {string} source @param {boolean} full */
+function compile(source, full) {
+  const ignored = /^\(\?([isu]+)\)/.exec(source)?.[1] ?? "";
+  const rest = ignored ? source.slice(ignored.length + 3) : source;
+  const whole = (/** @type {string} */ text) => (full ? `^(?:${text})$` : text);
+  const flags = ignored.includes("i") ? "is" : "s";
+  try {
+    return new RegExp(whole(asPython(rest)), `${flags}u`);
+  } catch {
+    return new RegExp(whole(rest), flags); // such as a { that repeats nothing, which is an error only in Unicode mode
+  }
+}
+
+/** Python's spelling, where JavaScript has another. @param {string} source */
+function asPython(source) {
+  let inside = false; // a class
+  return source.replace(/\\.|\[\^?\]?|\]|\(\?P<|\{,/gsu, (part) => {
+    if (part[0] === "[") {
+      const first = !inside;
+      inside = first || !part.endsWith("]");
+      return first && part.endsWith("]") ? `${part.slice(0, -1)}\\]` : part;
+    }
+    if (part === "]") {
+      const closes = inside;
+      inside = false;
+      return closes ? part : "\\]";
+    }
+    if (part === "\\w") return inside ? LETTERS : `[${LETTERS}]`;
+    if (part === "\\d") return "\\p{Nd}";
+    if (part === "\\D") return "\\P{Nd}";
+    if (inside) return /^\\[^\w^$\\.*+?()[\]{}|/-]/u.test(part) ? part.slice(1) : part;
+    if (part === "\\W") return `[^${LETTERS}]`;
+    if (part === "\\A") return "^";
+    if (part === "\\Z") return "$";
+    if (part === "(?P<") return "(?<";
+    if (part === "{,") return "{0,";
+    return /^\\[^\w^$\\.*+?()[\]{}|/]/u.test(part) ? part.slice(1) : part;
+  });
 }
 
 /** @param {string} word @returns {(name: string) => boolean} */

@@ -229,8 +229,10 @@ function rastered(context, p, l) {
     const dash = (p.dash?.(each) ?? []).map((part) => part * ratio);
     line(r, each, pixelsOf(each), scaleY, rgb(p.colour(each)), half, dash, 7 * i);
     if (each.lower && each.upper) area(r, each.x, each.lower, each.upper, toX, toY, rgb(p.colour(each)), 0.18);
-    else if (p.smoothed && each.rawMin && each.rawMax)
-      area(r, each.x, each.rawMin, each.rawMax, toX, toY, rgb(p.colour(each)), 0.3);
+    else if (p.smoothed && each.rawMin && each.rawMax) {
+      const raw = { x: each.x, first: each.rawMin, last: each.rawMax, min: each.rawMin, max: each.rawMax };
+      line(r, raw, pixelsOf(each), scaleY, rgb(p.colour(each)), 0.5 * ratio, [], 0, 0.3);
+    }
   }
   intoImage(r, image, groundOf(high, p, l, y0), rgb(p.ink.strong));
   context.putImageData(image, x0, y0);

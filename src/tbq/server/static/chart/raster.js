@@ -134,18 +134,19 @@ function add({ height, sums }, column, high, low, one, two, whole) {
 
 /**
  * Draw one curve: the envelope of each column, joined from last to first. @param {Raster} r
- * @param {import("../types.js").Series} series @param {ArrayLike<number>} pixels x of each column, in pixels
+ * @param {Pick<import("../types.js").Series, "x" | "first" | "last" | "min" | "max">} curve
+ * @param {ArrayLike<number>} pixels x of each column, in pixels
  * @param {import("./scale.js").Scale} scaleY @param {Colour} colour
  * @param {number} half half the line's width, in pixels @param {number[]} dash columns that are drawn and left out
- * @param {number} phase of the dashes: with equal phases, curves would form stripes
+ * @param {number} phase of the dashes: with equal phases, curves would form stripes @param {number} alpha
  */
-export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, half, dash, phase = 0) {
+export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, half, dash, phase = 0, alpha = 1) {
   // A linear scale is inlined here: calling a function per value takes a fifth of the time.
   const toY = toPixels(scaleY);
   const slopeY = (scaleY.to - scaleY.from) / (scaleY.high - scaleY.low);
   const log = scaleY.log || !hasSlope(slopeY);
   const [fromY, lowY] = [scaleY.from, scaleY.low];
-  const place = placeOf(r, colour, 1);
+  const place = placeOf(r, colour, alpha);
   const period = dash.reduce((sum, each) => sum + each, 0);
   const put = (/** @type {number} */ c, /** @type {number} */ high, /** @type {number} */ low) => {
     if (c < 0 || c >= r.width || (period && isGap(dash, (c + phase) % period))) return;
@@ -153,6 +154,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, ha
   };
   let beforeX = NaN;
   let beforeY = NaN;
+  let begin = Infinity; // the column after that of the point before
   // If several points are in one column of pixels, the curve counts once there.
   let held = -1;
   let top = 0;
@@ -162,33 +164,29 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, ha
     if (Number.isNaN(value)) continue;
     const px = pixels[k];
     const fy = log ? toY(first[k]) : fromY + (first[k] - lowY) * slopeY;
-    const column = px | 0;
-    if (!Number.isNaN(beforeX) && column - (beforeX | 0) > 1) {
-      // The straight line through the columns between two points.
-      const slope = (fy - beforeY) / (px - beforeX);
-      const begin = Math.max((beforeX | 0) + 1, 0);
-      const end = Math.min(column - 1, r.width - 1);
-      const pad = half * Math.min(3, Math.sqrt(1 + slope * slope));
-      for (let c = begin; c <= end; c++) {
-        const a = beforeY + (c - beforeX) * slope;
-        const b = a + slope;
-        const middle = (a + b) / 2;
-        // In each column, a steep line covers its rise, and a flat one its width.
-        const reach = Math.max(pad, Math.abs(slope) / 2 + half * 0.3);
-        put(c, middle - reach, middle + reach);
-      }
-    }
+    const column = Math.floor(px);
     let high = fy;
     let low = fy;
     if (max[k] > min[k]) {
       high = log ? toY(max[k]) : fromY + (max[k] - lowY) * slopeY;
       low = log ? toY(min[k]) : fromY + (min[k] - lowY) * slopeY;
     }
-    if (!Number.isNaN(beforeX) && column - (beforeX | 0) <= 1) {
-      // This column draws half of the step from the previous one, so that the curve has no gap.
-      const joint = (beforeY + fy) / 2;
-      if (joint < high) high = joint;
-      if (joint > low) low = joint;
+    if (column >= begin) {
+      // The straight line from the point before: in its column, in those between, and in this one.
+      const slope = (fy - beforeY) / (px - beforeX);
+      const exit = beforeY + (begin - beforeX) * slope;
+      if (exit < top) top = exit;
+      if (exit > bottom) bottom = exit;
+      const enter = fy - (px - column) * slope;
+      if (enter < high) high = enter;
+      if (enter > low) low = enter;
+      const pad = half * Math.min(3, Math.sqrt(1 + slope * slope));
+      // In each column, a steep line covers its rise, and a flat one its width.
+      const reach = Math.max(pad, Math.abs(slope) / 2 + half * 0.3);
+      for (let c = Math.max(begin, 0); c < column && c < r.width; c++) {
+        const middle = beforeY + (c + 0.5 - beforeX) * slope;
+        put(c, middle - reach, middle + reach);
+      }
     }
     if (column === held) {
       if (high < top) top = high;
@@ -199,6 +197,7 @@ export function line(r, { x, first, last, min, max }, pixels, scaleY, colour, ha
       top = high;
       bottom = low;
     }
+    begin = column + 1;
     beforeX = px;
     beforeY = log ? toY(value) : fromY + (value - lowY) * slopeY;
   }
