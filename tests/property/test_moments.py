@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from profiles import examples
 
-from tbq.query.moments import BANDS, Moments, merged
+from tbq.query.moments import BANDS, Moments, merged, quartiles
 from tbq.query.reduce import reduce
 
 VALUES = st.one_of(st.floats(-1e6, 1e6, width=32), st.just(math.nan))
@@ -56,3 +56,37 @@ def test_merged_is_whole(runs: list[list[tuple[int, float]]], size: int) -> None
             else:
                 assert abs(low - (row["mean"] - reach)) <= 1e-7 * scale
                 assert abs(high - (row["mean"] + reach)) <= 1e-7 * scale
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Steps and values of runs, which often share their steps."""
+    steps = draw(st.lists(st.integers(0, 6), max_size=6))
+    shared = sorted(set(steps))
+    if draw(st.booleans()):
+        runs = [[(step, draw(VALUES)) for step in shared] for _ in range(draw(st.integers(1, 6)))]
+    else:
+        runs = draw(RUNS)
+    return [
+        (np.array([step for step, _ in run], np.int64), np.array([value for _, value in run], np.float64))
+        for run in runs
+    ]
+
+
+@examples(200)
+@given(arrays())
+def test_runs_are_as_their_table(runs: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    listed = [list(zip(steps.tolist(), values.tolist(), strict=True)) for steps, values in runs]
+    got = Moments.of_runs(runs)
+    want = Moments.of(table(listed))
+    for name, column in vars(want).items():
+        np.testing.assert_array_equal(getattr(got, name), column, name)
+    of_step: dict[int, list[float]] = {step: [] for run in listed for step, _ in run}
+    for run in listed:
+        for step, value in dict(run).items():  # the last of several values counts
+            of_step[step] += [] if math.isnan(value) else [value]
+    ranks = quartiles(runs)
+    assert ranks.shape == (3, len(of_step))
+    for place, (_, values) in enumerate(sorted(of_step.items())):
+        expected = np.quantile(values, [0.25, 0.5, 0.75]) if values else [math.nan] * 3
+        np.testing.assert_allclose(ranks[:, place], expected, rtol=1e-12, atol=1e-12)

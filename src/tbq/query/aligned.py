@@ -92,22 +92,35 @@ def aligned(table: pa.Table, groups: Mapping[str, str]) -> Aligned | None:
     group_names, tags = sorted(set(groups.values())), sorted(known)
     rank = {name: i for i, name in enumerate(group_names)}
     place = {name: i for i, name in enumerate(tags)}
-    blocks: dict[int, tuple[Ints, list[Floats]]] = {}
+    runs: dict[int, list[tuple[Ints, Floats]]] = {}
     ends = np.append(starts[1:], len(run))
     for (name, of_tag), start, end in zip(pairs, starts.tolist(), ends.tolist(), strict=True):
-        if name not in groups:
-            continue
-        steps, values = step[start:end], value[start:end]
-        key = rank[groups[name]] * max(len(tags), 1) + place[of_tag]
-        if key not in blocks:
-            if (steps[1:] <= steps[:-1]).any():
-                return None
-            blocks[key] = steps, [values]
-        elif np.array_equal(blocks[key][0], steps):
-            blocks[key][1].append(values)
-        else:
+        if name in groups:
+            key = rank[groups[name]] * max(len(tags), 1) + place[of_tag]
+            runs.setdefault(key, []).append((step[start:end], value[start:end]))
+    blocks = []
+    for key in sorted(runs):
+        steps = _shared_steps(runs[key])
+        if steps is None:
             return None
-    return Aligned([(key, *blocks[key]) for key in sorted(blocks)], group_names, tags) if blocks else None
+        blocks.append((key, steps, [values for _, values in runs[key]]))
+    return Aligned(blocks, group_names, tags) if blocks else None
+
+
+def aligned_runs(runs: Sequence[tuple[Ints, Floats]]) -> Aligned | None:
+    """The same for the steps and values of some runs, none of them empty: one group, one tag."""
+    if any(np.isnan(values.max()) for _, values in runs):
+        return None
+    steps = _shared_steps(runs)
+    return None if steps is None else Aligned([(0, steps, [values for _, values in runs])], [""], [""])
+
+
+def _shared_steps(runs: Sequence[tuple[Ints, Floats]]) -> Ints | None:
+    """The steps of these runs, if they are the same and ascending."""
+    steps = runs[0][0]
+    if (steps[1:] <= steps[:-1]).any():
+        return None
+    return steps if all(np.array_equal(steps, each) for each, _ in runs[1:]) else None
 
 
 def _mean(*runs: Floats) -> Floats:

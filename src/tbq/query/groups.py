@@ -254,14 +254,16 @@ def _matching(runs: Sequence[str], expression: str, foreign: bool) -> dict[str, 
 
 def _linear(runs: Sequence[str], pattern: str, brackets: bool) -> dict[str, str]:
     """The groups by Arrow's RE2: no lookaround and no back-references, but always quick."""
-    import pyarrow.compute as pc
+    # `pyarrow.compute` takes 40 ms to import.
+    from pyarrow._compute import MatchSubstringOptions, ReplaceSubstringOptions, call_function
 
     names = pa.array(list(runs), pa.string())
     expression = rf"(?s)\A({as_re2(pattern)})\z"
     groups: dict[str, str] = {}
     try:
-        matched = pc.match_substring_regex(names, expression)
-        parts = [pc.replace_substring_regex(names, expression, rf"\{i}") for i in (1, 1 + int(brackets))]
+        matched = call_function("match_substring_regex", [names], MatchSubstringOptions(expression))
+        replaced = [ReplaceSubstringOptions(expression, rf"\{i}") for i in (1, 1 + int(brackets))]
+        parts = [call_function("replace_substring_regex", [names], options) for options in replaced]
     except pa.ArrowInvalid as wrong:
         raise bad("by", f"re:{pattern}", "a regular expression that RE2 supports", hint=str(wrong)) from None
     for run, matches, match, group in zip(

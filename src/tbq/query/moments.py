@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pyarrow as pa
 
 from tbq.columns.codes import numbers
+from tbq.query.aligned import Aligned, aligned_runs
 from tbq.query.reduce import STATS, reduce
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Runs = Sequence[tuple[Ints, Floats]]  # the steps and the values of each
 
 BANDS = ("none", "std", "sem", "ci95", "minmax")
 
@@ -35,10 +37,21 @@ class Moments:
     @classmethod
     def of(cls, scalars: pa.Table) -> Moments:
         """The moments of a table with one tag, over all its runs, computed by `reduce`."""
-        names = scalars.column("run").unique().to_pylist()
-        table = reduce(scalars, dict.fromkeys(names, ""), ("mean", "std", "min", "max"))
+        table = _reduced(scalars, ("mean", "std", "min", "max"))
         values = [np.asarray(table[name].to_numpy(), np.float64) for name in ("mean", "std", "min", "max")]
         return cls(numbers(table["step"]), numbers(table["n"]), *values)
+
+    @classmethod
+    def of_runs(cls, runs: Runs) -> Moments:
+        """The same, of the steps and values of some runs.
+
+        >>> Moments.of_runs([(np.array([0, 1]), np.array([1.0, 5.0])), (np.array([0]), np.array([3.0]))]).mean
+        array([2., 5.])
+        """
+        rows = _aligned(runs)
+        if rows is None:
+            return cls.of(_table(runs))
+        return cls(rows.step, rows.count, rows.mean, rows.std, rows.min(), rows.max())
 
     def reordered(self, order: Ints) -> Moments:
         """The same steps in another order."""
@@ -94,3 +107,49 @@ def merged(parts: Iterable[Moments]) -> Moments:
         known = (count > 1) & np.isfinite(mean)  # the distance from an infinite mean is not a number
         std = np.where(known, spread / np.sqrt(np.maximum(count - 1, 1)), np.nan)
     return Moments(step, count, np.where(count > 0, mean, np.nan), std, smallest, greatest)
+
+
+def quartiles(runs: Runs) -> Floats:
+    """The quartiles of the values of some runs at each step, 3 × steps.
+
+    >>> quartiles([(np.array([0, 1]), np.array([1.0, 5.0])), (np.array([0]), np.array([3.0]))])
+    array([[1.5, 5. ],
+           [2. , 5. ],
+           [2.5, 5. ]])
+    """
+    names = ("q25", "median", "q75")
+    rows = _aligned(runs)
+    if rows is not None:
+        return np.array([STATS[name](rows) for name in names])
+    table = _reduced(_table(runs), names)
+    return np.array([np.asarray(table[name].to_numpy(), np.float64) for name in names])
+
+
+def _aligned(runs: Runs) -> Aligned | None:
+    """Runs usually have the same steps, and need no table then."""
+    runs = [each for each in runs if len(each[0])]
+    return aligned_runs(runs) if runs else None
+
+
+def _reduced(scalars: pa.Table, stats: Sequence[str]) -> pa.Table:
+    names = scalars.column("run").unique().to_pylist()
+    return reduce(scalars, dict.fromkeys(names, ""), stats)
+
+
+def _table(runs: Runs) -> pa.Table:
+    """The steps and values of some runs as scalars of one tag."""
+    codes = np.repeat(np.arange(len(runs), dtype=np.int32), [len(steps) for steps, _ in runs])
+
+    def label(codes: Any, names: list[str]) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names, pa.string()))
+
+    return pa.table(
+        {
+            "run": label(codes, [str(i) for i in range(len(runs))]),
+            "tag": label(np.zeros(len(codes), np.int32), [""]),
+            "step": np.concatenate([np.zeros(0, np.int64), *(steps for steps, _ in runs)]),
+            "value": pa.array(
+                np.concatenate([np.zeros(0), *(values for _, values in runs)]), from_pandas=False
+            ),
+        }
+    )

@@ -163,9 +163,14 @@ def _by_points(log: LiveLog, asked: CurveRequest, runs: Sequence[str]) -> Made:
 def _of_groups(
     log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]], band: str, version: int
 ) -> Answer:
-    low, high = _extent_of_groups(log, asked, of_group, band)
     members = [run for runs in of_group.values() for run in runs]
-    of_members = _members(log, asked, members, low, high)
+    coarse = asked._replace(width=min(asked.width, _COARSE))
+    if asked.x in AXES and not asked.log_x:
+        of_members = _by_core(log, coarse, members)
+        low, high = of_members.low, of_members.high
+    else:  # the members by their steps: the core does not have this axis
+        of_members = _by_core(log, coarse._replace(x="step", low=None, high=None), members)
+        low, high = _extent_of_groups(log, asked, of_group, band)
     odd = {run for run, at in zip(members, of_members.broken, strict=True) if not math.isnan(at)}
     columns: list[Columns] = []
     lower: list[Floats] = []
@@ -199,25 +204,10 @@ def _of_groups(
     return _frame(asked, curves, bands, version=version, series=series, band=band, usual=limits)
 
 
-def _members(log: LiveLog, asked: CurveRequest, runs: Sequence[str], low: float, high: float) -> Made:
-    """The curves behind means, in few columns: along an axis that the core does not have, by their steps."""
-    coarse = asked._replace(width=min(asked.width, _COARSE))
-    if asked.x in AXES and not asked.log_x:
-        return _by_core(log, coarse._replace(low=low, high=high), runs)
-    return _by_core(log, coarse._replace(x="step", low=None, high=None), runs)
-
-
 def _extent_of_groups(
     log: LiveLog, asked: CurveRequest, of_group: dict[str, list[str]], band: str
 ) -> tuple[float, float]:
     """The ends of the axis, without the statistics of all groups in memory at once."""
-    pairs = [(run, asked.tag) for runs in of_group.values() for run in runs]
-    if asked.x in AXES and not asked.log_x:
-        wanted = _range(log, asked, pairs)
-        if wanted is not None:
-            return wanted
-        extent = log.view.curves(pairs, x=asked.x, width=1)  # type: ignore[arg-type]
-        return extent.low, extent.high
     ends = []
     for _, line in lines(log, asked.tag, of_group, asked.x, asked.smooth, band):
         x = np.where(line.x > 0, line.x, np.nan) if asked.log_x else line.x

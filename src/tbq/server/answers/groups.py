@@ -8,12 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from tbq.plot.groups import Groups
 from tbq.query.groups import Grouping, group_runs, hparam_names
 from tbq.query.moments import BANDS as MOMENT_BANDS
-from tbq.query.moments import Moments, merged
+from tbq.query.moments import Moments, merged, quartiles
 from tbq.server.answers.points import points_along, smooth_values
 from tbq.server.http.encoding import Answer, json_answer
 
@@ -104,64 +103,25 @@ def _line(log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float, ranked
     """As in `tbq plot`: points with equal steps are averaged; along another axis, so are their x."""
     moments, places = merged([]), merged([])
     every: list[tuple[NDArray[np.int64], Floats]] = []
-    for codes, steps, xs, batch in _batches(log, tag, runs, x, by):
-        moments = merged([moments, Moments.of(_table(codes, steps, batch))])
+    for batch in _batches(log, tag, runs, x, by):
+        moments = merged([moments, Moments.of_runs([(steps, values) for steps, _, values in batch])])
         if x != "step":
-            places = merged([places, Moments.of(_table(codes, steps, xs))])
+            places = merged([places, Moments.of_runs([(steps, xs) for steps, xs, _ in batch])])
         if ranked:
-            kept = _last_of_step(codes, steps)
-            every.append((steps[kept], batch[kept]))
+            every += [(steps, values) for steps, _, values in batch]
     at = moments.step.astype(np.float64) if x == "step" else places.mean
-    quartiles = _quartiles(moments.step, every) if ranked else None
+    of_ranks = quartiles(every) if ranked else None
     if len(at) and (np.diff(at) < 0).any():
         order = np.argsort(at, kind="stable")
         at, moments = at[order], moments.reordered(order)
-        quartiles = None if quartiles is None else quartiles[:, order]
-    return GroupLine(at, moments, quartiles)
-
-
-def _last_of_step(codes: NDArray[np.int32], steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """If a run has several values at a step, the last counts."""
-    order = np.lexsort((steps, codes))
-    last = np.append((np.diff(codes[order]) != 0) | (np.diff(steps[order]) != 0), True)[: len(order)]
-    kept: NDArray[np.int64] = order[last]
-    return kept
-
-
-def _quartiles(step: NDArray[np.int64], every: Sequence[tuple[NDArray[np.int64], Floats]]) -> Floats:
-    """The quartiles of the values at each step, interpolated between neighbours; NaN is left out.
-
-    >>> values = [(np.array([0, 0, 1]), np.array([1.0, 3.0, 5.0])), (np.array([0]), np.array([2.0]))]
-    >>> _quartiles(np.array([0, 1]), values)
-    array([[1.5, 5. ],
-           [2. , 5. ],
-           [2.5, 5. ]])
-    """
-    quartiles = np.full((3, len(step)), np.nan)
-    steps = np.concatenate([each for each, _ in every]) if every else np.zeros(0, np.int64)
-    values = np.concatenate([each for _, each in every]) if every else np.zeros(0)
-    known = ~np.isnan(values)
-    steps, values = steps[known], values[known]
-    if not len(steps):
-        return quartiles
-    order = np.lexsort((values, steps))
-    steps, values = steps[order], values[order]
-    found, begin, count = np.unique(steps, return_index=True, return_counts=True)
-    at = np.searchsorted(step, found)
-    for row, share in zip(quartiles, (0.25, 0.5, 0.75), strict=True):
-        place = share * (count - 1)
-        below = np.floor(place).astype(np.int64)
-        low, high = values[begin + below], values[begin + np.minimum(below + 1, count - 1)]
-        part = place - below
-        with np.errstate(all="ignore"):
-            row[at] = np.where((part == 0) | (low == high), low, low * (1 - part) + high * part)
-    return quartiles
+        of_ranks = None if of_ranks is None else of_ranks[:, order]
+    return GroupLine(at, moments, of_ranks)
 
 
 def _batches(
     log: LiveLog, tag: str, runs: Sequence[str], x: str, by: float
-) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Codes of runs, steps, x and values, for a few runs at a time."""
+) -> Iterator[list[tuple[NDArray[np.int64], Floats, Floats]]]:
+    """Steps, x and values of each run, a few runs at a time."""
     held: list[tuple[Any, Any, Any]] = []
     for place, run in enumerate(runs):
         series = points_along(log, run, tag, x)
@@ -172,22 +132,5 @@ def _batches(
             steps, at, value = steps[known], at[known], value[known]
         held.append((steps, at, value))
         if sum(len(each[0]) for each in held) >= _BATCH or place == len(runs) - 1:
-            codes = np.repeat(np.arange(len(held), dtype=np.int32), [len(each[0]) for each in held])
-            steps, at, value = (np.concatenate([each[i] for each in held]) for i in range(3))
-            yield codes, steps, at, value
+            yield held
             held = []
-
-
-def _table(codes: NDArray[np.int32], steps: NDArray[np.int64], values: Floats) -> pa.Table:
-    names = pa.array([str(i) for i in range(int(codes.max(initial=-1)) + 1)], pa.string())
-    tag = pa.DictionaryArray.from_arrays(
-        pa.array(np.zeros(len(codes), np.int32)), pa.array([""], pa.string())
-    )
-    return pa.table(
-        {
-            "run": pa.DictionaryArray.from_arrays(pa.array(codes), names),
-            "tag": tag,
-            "step": pa.array(steps),
-            "value": pa.array(values, from_pandas=False),
-        }
-    )
