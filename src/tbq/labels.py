@@ -15,6 +15,8 @@ from tbq.text import GAP
 # One part of a name: `key=value`, whose key may contain `_`, or a word, with the number after it (`lr_0.1`, `run 3`);
 # separators are / , ; _ and spaces.
 _PART = re.compile(r"[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?")
+# The key of a part: `lr=` of `lr=0.1`, `lr` of `lr0.1`, `run ` of `run 3`.
+_KEY = re.compile(r"[^=]*=(?=[^=])|[^0-9.=-]+(?=-?[.]?[0-9])")
 
 
 def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], int] = len) -> list[str]:
@@ -28,8 +30,10 @@ def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], 
     2. A label longer than `room` keeps its first h letters and as many of its last as fit around a `…`. h is the same
        for all labels: the first number for which no two labels are equal, out of a third of the room, the larger
        numbers in ascending order, and the smaller in descending order.
-    3. If no h suits, the h with the fewest equal labels counts, and equal labels end in #1, #2, … in the order of the
-       names.
+    3. If no h suits, and all names have the same number of parts, the keys (`_KEY`) that all names have at the same
+       place go, and 2. is tried again.
+    4. If no h suits then, the h with the fewest equal labels in 2. counts, and equal labels end in #1, #2, … in the
+       order of the names.
 
     `size` measures a text, in letters unless the caller has another unit.
 
@@ -37,6 +41,8 @@ def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], 
     ['lr=0.1_s=0', 'lr=0.01_s=1']
     >>> labels(["lr0.1_bs128_s4", "lr0.01_bs128_s4", "lr0.1_bs16_s4"], 8)
     ['lr0.1…28', 'lr0.0…28', 'lr0.1…16']
+    >>> labels(["opt=adam,lr=0.01/seed=0", "opt=adam,lr=0.03/seed=0", "opt=sgd,lr=0.01/seed=1"], 11)
+    ['adam,0.01/0', 'adam,0.03/0', 'sgd,0.01/1']
     """
     return list(_labels(tuple(names), room, size))
 
@@ -83,6 +89,15 @@ def _joined(name: str, parts: list[tuple[int, str]], keep: Sequence[bool]) -> st
 
 
 def _within(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:
+    short = _all_elided(names, room, size)
+    if len(set(short)) == len(names):
+        return short
+    bare = _all_elided(_without_keys(names), room, size)
+    return bare if len(set(bare)) == len(names) else _numbered(short, room, size)
+
+
+def _all_elided(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:
+    """The names within the room, with as few equal ones as possible."""
     if all(size(name) <= room for name in names):
         return names
     third = room - 1 - (room - 1) * 2 // 3
@@ -94,8 +109,25 @@ def _within(names: list[str], room: int, size: Callable[[str], int]) -> list[str
         if equal < fewest:
             best, fewest = short, equal
         if not equal:
-            return short
-    return _numbered(best, room, size)
+            break
+    return best
+
+
+def _without_keys(names: list[str]) -> list[str]:
+    split = [list(_PART.finditer(name)) for name in names]
+    if len({len(parts) for parts in split}) > 1:
+        return names
+    keys = []
+    for place in zip(*split, strict=True):
+        matches = [_KEY.match(part.group()) for part in place]
+        found = {match.group() if match else "" for match in matches}
+        keys.append(found.pop() if len(found) == 1 else "")
+    out = []
+    for name, parts in zip(names, split, strict=True):
+        for part, key in zip(parts[::-1], keys[::-1], strict=True):
+            name = name[: part.start()] + name[part.start() + len(key) :]
+        out.append(name)
+    return out
 
 
 def _elided(name: str, head: int, room: int, size: Callable[[str], int]) -> str:
