@@ -27,20 +27,20 @@ def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], 
        with; each name keeps at least one part. The parts that remain are joined by the separators before them; the
        separators at the ends of a name stay with its first and last part. If a label would be empty, or two would be
        equal, the names stay as they are.
-    2. A label longer than `room` keeps its first h letters and as many of its last as fit around a `…`. h is the same
+    2. If a label is longer than `room`, and all names have the same number of parts, the keys (`_KEY`) that all names
+       have at the same place go, provided that all labels then fit.
+    3. A label longer than `room` keeps its first h letters and as many of its last as fit around a `…`. h is the same
        for all labels: the first number for which no two labels are equal, out of a third of the room, the larger
        numbers in ascending order, and the smaller in descending order.
-    3. If no h suits, and all names have the same number of parts, the keys (`_KEY`) that all names have at the same
-       place go, and 2. is tried again.
-    4. If no h suits then, the h with the fewest equal labels in 2. counts, and equal labels end in #1, #2, … in the
-       order of the names.
+    4. If no h suits, 3. is tried without the keys. If none suits then, the h with the fewest equal labels in 3. counts,
+       and equal labels end in #1, #2, … in the order of the names.
 
     `size` measures a text, in letters unless the caller has another unit.
 
     >>> labels(["exp/lr=0.1_bs=16_s=0", "exp/lr=0.01_bs=16_s=1"])
     ['lr=0.1_s=0', 'lr=0.01_s=1']
-    >>> labels(["lr0.1_bs128_s4", "lr0.01_bs128_s4", "lr0.1_bs16_s4"], 8)
-    ['lr0.1…28', 'lr0.0…28', 'lr0.1…16']
+    >>> labels(["baseline", "baseline_without_dropout", "baseline_without_warmup"], 12)
+    ['baseline', 'base…dropout', 'base…_warmup']
     >>> labels(["opt=adam,lr=0.01/seed=0", "opt=adam,lr=0.03/seed=0", "opt=sgd,lr=0.01/seed=1"], 11)
     ['adam,0.01/0', 'adam,0.03/0', 'sgd,0.01/1']
     """
@@ -89,11 +89,15 @@ def _joined(name: str, parts: list[tuple[int, str]], keep: Sequence[bool]) -> st
 
 
 def _within(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:
-    short = _all_elided(names, room, size)
-    if len(set(short)) == len(names):
-        return short
-    bare = _all_elided(_without_keys(names), room, size)
-    return bare if len(set(bare)) == len(names) else _numbered(short, room, size)
+    if all(size(name) <= room for name in names):
+        return names
+    bare = _without_keys(names)
+    fits = all(size(name) <= room for name in bare)
+    for texts in (bare, names) if fits else (names, bare):
+        short = _all_elided(texts, room, size)
+        if len(set(short)) == len(names):
+            return short
+    return _numbered(_all_elided(names, room, size), room, size)
 
 
 def _all_elided(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:

@@ -61,10 +61,15 @@ function joined(name, parts, keep) {
 
 /** @param {string[]} names @param {number} room @returns {string[]} */
 function within(names, room) {
-  const short = allElided(names, room);
-  if (new Set(short).size === names.length) return short;
-  const bare = allElided(withoutKeys(names), room);
-  return new Set(bare).size === names.length ? bare : numbered(short, room);
+  /** @param {string[]} texts */
+  const fit = (texts) => texts.every((text) => size(text) <= room);
+  if (fit(names)) return names;
+  const bare = withoutKeys(names);
+  for (const texts of fit(bare) ? [bare, names] : [names, bare]) {
+    const short = allElided(texts, room);
+    if (new Set(short).size === names.length) return short;
+  }
+  return numbered(allElided(names, room), room);
 }
 
 /** The names within the room, with as few equal ones as possible. @param {string[]} names @param {number} room
