@@ -15,6 +15,8 @@ from tbq.text import GAP
 # One part of a name: `key=value`, whose key may contain `_`, or a word, with the number after it (`lr_0.1`, `run 3`);
 # separators are / , ; _ and spaces.
 _PART = re.compile(r"[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?")
+# The key of a part: `lr=` of `lr=0.1`, `lr` of `lr0.1`, `run ` of `run 3`.
+_KEY = re.compile(r"[^=]*=(?=[^=])|[^0-9.=-]+(?=-?[.]?[0-9])")
 
 
 def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], int] = len) -> list[str]:
@@ -25,18 +27,22 @@ def labels(names: Sequence[str], room: int | None = None, size: Callable[[str], 
        with; each name keeps at least one part. The parts that remain are joined by the separators before them; the
        separators at the ends of a name stay with its first and last part. If a label would be empty, or two would be
        equal, the names stay as they are.
-    2. A label longer than `room` keeps its first h letters and as many of its last as fit around a `…`. h is the same
+    2. If a label is longer than `room`, and all names have the same number of parts, the keys (`_KEY`) that all names
+       have at the same place go, provided that all labels then fit.
+    3. A label longer than `room` keeps its first h letters and as many of its last as fit around a `…`. h is the same
        for all labels: the first number for which no two labels are equal, out of a third of the room, the larger
        numbers in ascending order, and the smaller in descending order.
-    3. If no h suits, the h with the fewest equal labels counts, and equal labels end in #1, #2, … in the order of the
-       names.
+    4. If no h suits, 3. is tried without the keys. If none suits then, the h with the fewest equal labels in 3. counts,
+       and equal labels end in #1, #2, … in the order of the names.
 
     `size` measures a text, in letters unless the caller has another unit.
 
     >>> labels(["exp/lr=0.1_bs=16_s=0", "exp/lr=0.01_bs=16_s=1"])
     ['lr=0.1_s=0', 'lr=0.01_s=1']
-    >>> labels(["lr0.1_bs128_s4", "lr0.01_bs128_s4", "lr0.1_bs16_s4"], 8)
-    ['lr0.1…28', 'lr0.0…28', 'lr0.1…16']
+    >>> labels(["baseline", "baseline_without_dropout", "baseline_without_warmup"], 12)
+    ['baseline', 'base…dropout', 'base…_warmup']
+    >>> labels(["opt=adam,lr=0.01/seed=0", "opt=adam,lr=0.03/seed=0", "opt=sgd,lr=0.01/seed=1"], 11)
+    ['adam,0.01/0', 'adam,0.03/0', 'sgd,0.01/1']
     """
     return list(_labels(tuple(names), room, size))
 
@@ -85,6 +91,19 @@ def _joined(name: str, parts: list[tuple[int, str]], keep: Sequence[bool]) -> st
 def _within(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:
     if all(size(name) <= room for name in names):
         return names
+    bare = _without_keys(names)
+    fits = all(size(name) <= room for name in bare)
+    for texts in (bare, names) if fits else (names, bare):
+        short = _all_elided(texts, room, size)
+        if len(set(short)) == len(names):
+            return short
+    return _numbered(_all_elided(names, room, size), room, size)
+
+
+def _all_elided(names: list[str], room: int, size: Callable[[str], int]) -> list[str]:
+    """The names within the room, with as few equal ones as possible."""
+    if all(size(name) <= room for name in names):
+        return names
     third = room - 1 - (room - 1) * 2 // 3
     best: list[str] = []
     fewest = len(names) + 1
@@ -94,8 +113,25 @@ def _within(names: list[str], room: int, size: Callable[[str], int]) -> list[str
         if equal < fewest:
             best, fewest = short, equal
         if not equal:
-            return short
-    return _numbered(best, room, size)
+            break
+    return best
+
+
+def _without_keys(names: list[str]) -> list[str]:
+    split = [list(_PART.finditer(name)) for name in names]
+    if len({len(parts) for parts in split}) > 1:
+        return names
+    keys = []
+    for place in zip(*split, strict=True):
+        matches = [_KEY.match(part.group()) for part in place]
+        found = {match.group() if match else "" for match in matches}
+        keys.append(found.pop() if len(found) == 1 else "")
+    out = []
+    for name, parts in zip(names, split, strict=True):
+        for part, key in zip(parts[::-1], keys[::-1], strict=True):
+            name = name[: part.start()] + name[part.start() + len(key) :]
+        out.append(name)
+    return out
 
 
 def _elided(name: str, head: int, room: int, size: Callable[[str], int]) -> str:

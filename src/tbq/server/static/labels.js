@@ -5,6 +5,8 @@ const GAP = "…";
 // One part of a name: key=value, whose key may contain _, or a word, with the number after it (lr_0.1, run 3);
 // separators are / , ; _ and spaces.
 const PART = /[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?/gu;
+// The key of a part: lr= of lr=0.1, lr of lr0.1, "run " of "run 3".
+const KEY = /^(?:[^=]*=(?=[^=])|[^0-9.=-]+(?=-?[.]?[0-9]))/u;
 
 /** The letters of a text. @param {string} text */
 const size = (text) => {
@@ -59,6 +61,20 @@ function joined(name, parts, keep) {
 
 /** @param {string[]} names @param {number} room @returns {string[]} */
 function within(names, room) {
+  /** @param {string[]} texts */
+  const fit = (texts) => texts.every((text) => size(text) <= room);
+  if (fit(names)) return names;
+  const bare = withoutKeys(names);
+  for (const texts of fit(bare) ? [bare, names] : [names, bare]) {
+    const short = allElided(texts, room);
+    if (new Set(short).size === names.length) return short;
+  }
+  return numbered(allElided(names, room), room);
+}
+
+/** The names within the room, with as few equal ones as possible. @param {string[]} names @param {number} room
+ * @returns {string[]} */
+function allElided(names, room) {
   const letters = names.map((name) => (size(name) > room ? Array.from(name) : null));
   if (letters.every((each) => each === null)) return names;
   const third = room - 1 - Math.floor(((room - 1) * 2) / 3);
@@ -72,9 +88,28 @@ function within(names, room) {
     const short = letters.map((each, i) => (each ? elided(each, head, room) : names[i]));
     const equal = names.length - new Set(short).size;
     if (equal < fewest) [best, fewest] = [short, equal];
-    if (!equal) return short;
+    if (!equal) break;
   }
-  return numbered(best, room);
+  return best;
+}
+
+/** @param {string[]} names @returns {string[]} */
+function withoutKeys(names) {
+  const split = names.map((name) => [...name.matchAll(PART)]);
+  if (split.some((parts) => parts.length !== split[0].length)) return names;
+  const keys = split[0].map((first, i) => {
+    const key = KEY.exec(first[0])?.[0] ?? "";
+    return split.every((parts) => (KEY.exec(parts[i][0])?.[0] ?? "") === key) ? key : "";
+  });
+  return names.map((name, n) => {
+    let end = 0;
+    let out = "";
+    split[n].forEach((part, i) => {
+      out += name.slice(end, part.index);
+      end = part.index + keys[i].length;
+    });
+    return out + name.slice(end);
+  });
 }
 
 /** @param {string[]} letters @param {number} head @param {number} room */
