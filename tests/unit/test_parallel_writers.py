@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import gc
 import itertools
 import multiprocessing
+import multiprocessing.context
 import os
 import pickle
 import sys
@@ -172,6 +174,70 @@ def test_copies_that_end_together_lose_nothing(tmp_path: Path) -> None:
     for each in (*copies, writer):
         each.close()
     assert [row.value for row in tbq.open(tmp_path).scalars()] == [0.0, 1.0]
+
+
+@needs_fork
+def test_forked_workers_that_run_one_after_the_other_lose_nothing(tmp_path: Path) -> None:
+    """They have ended before the next one begins. A restart of the program still replaces what they logged."""
+    context = multiprocessing.get_context("fork")
+    for attempt, first in enumerate((0, 3)):
+        writer = tbq.SummaryWriter(tmp_path / "run", resume="auto")
+
+        def work(rank: int, steps: range, writer: Any = writer) -> None:
+            for step in steps:
+                writer.add_scalar("loss", rank, step)
+
+        for rank in range(3):
+            worker = context.Process(target=work, args=(10 * attempt + rank, range(first, first + 5)))
+            worker.start()
+            worker.join()
+        writer.close()
+    rows = tbq.open(tmp_path).scalars(on_error="ignore")
+    counts = collections.Counter((row.value, row.step) for row in rows)
+    assert set(counts.values()) == {1}
+    assert set(counts) == {
+        *((rank, step) for rank in range(3) for step in range(3)),
+        *((10 + rank, step) for rank in range(3) for step in range(3, 8)),
+    }
+
+
+@pytest.mark.parametrize("spawned", [False, True])
+def test_copies_that_log_one_after_the_other_lose_nothing(tmp_path: Path, spawned: bool) -> None:
+    """Tasks of a pool get a copy each, while the original is open; a spawned process may get one that is closed."""
+    writer = tbq.SummaryWriter(tmp_path / "run")
+    if spawned:
+        multiprocessing.context.set_spawning_popen(writer)
+    pickled = pickle.dumps(writer)
+    multiprocessing.context.set_spawning_popen(None)
+    if spawned:
+        writer.close()
+    for rank in range(3):
+        with pickle.loads(pickled) as copy:
+            copy.add_scalar("loss", rank, 0)
+    writer.close()
+    assert [row.value for row in tbq.open(tmp_path).scalars()] == [0.0, 1.0, 2.0]
+
+
+def test_a_copy_of_a_closed_writer_continues_its_run(tmp_path: Path) -> None:
+    """A program may pickle its state, and go on from there on another day."""
+    with tbq.SummaryWriter(tmp_path / "run") as writer:
+        for step in range(5):
+            writer.add_scalar("loss", 1.0, step)
+        pickled = pickle.dumps(writer)
+    with pickle.loads(pickled) as copy:
+        copy.add_scalar("loss", 2.0, 3)
+    rows = tbq.open(tmp_path).scalars(on_error="ignore")
+    assert [(row.step, row.value) for row in rows] == [(0, 1.0), (1, 1.0), (2, 1.0), (3, 2.0)]
+
+
+def test_a_copy_that_is_never_closed_is_no_mistake(tmp_path: Path) -> None:
+    """The user has not opened it: a pool of processes made it for one task."""
+    with tbq.SummaryWriter(tmp_path / "run") as writer:
+        copy = pickle.loads(pickle.dumps(writer))
+        copy.add_scalar("loss", 1.0, 0)
+        del copy
+        gc.collect()  # a warning is an error here
+    assert len(tbq.open(tmp_path).scalars()) == 1
 
 
 @needs_fork

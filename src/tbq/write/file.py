@@ -86,6 +86,7 @@ class EventFile:
         start: float | None = None,
         origin: str | None = None,
         to_disk: bool = True,
+        began: float = 0.0,
     ) -> None:
         self.directory = directory
         self.flush_secs = flush_secs
@@ -117,7 +118,7 @@ class EventFile:
         self._to_disk = to_disk
         self._has_stalled = False
         self._paused = False
-        self._forked: float | None = None  # when this process began, until the file is opened
+        self.began = began  # when the session began: that of the original, if this is a copy; 0 before
         self._descriptor: int | None = None
         self._size = 0  # bytes of complete records in the file
         self._seen = 0  # size of the file after the last write
@@ -254,7 +255,7 @@ class EventFile:
     def after_fork(self) -> None:
         """In the child: leave file and records to the parent; the child logs to a new file."""
         self.is_copy = True
-        self._forked = time.time()
+        self.began = self.began or time.time()
         self._abandon()
         self.path = None
         self._backlog = self._head = b""
@@ -305,6 +306,7 @@ class EventFile:
         self._abandon()
         self.path = None
         self._paused = True
+        self.began = 0.0
         self.buffer.forget_steps()
         return True
 
@@ -442,12 +444,15 @@ class EventFile:
             self._head += _core.frame(restart + wire.message(7, wire.integer(1, 1)))
 
     def _began(self) -> float:
-        """The start time of the file: the earliest of now, the first pending event and the fork."""
+        """The time of the file's header: the earliest of now, the first pending event and the begin of the session.
+
+        Copies in other processes share the session of their original, so they never look like a restart of each other.
+        """
         if self._start is not None:
             return self._start
         first = _core.first_wall_time(self._backlog) if self._backlog else 0.0
-        forked, self._forked = self._forked, None
-        return min(each for each in (time.time(), first, forked or 0.0) if each > 0)
+        self.began = min(each for each in (time.time(), first, self.began) if each > 0)
+        return self.began
 
     @staticmethod
     def _header(started: float) -> bytes:

@@ -48,6 +48,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
     """
 
     _reports_unclosed = True  # whether to warn if the user never closed it
+    _began = 0.0  # when the session of the original began, if this is a copy of a writer that is open
 
     def __init__(
         self,
@@ -103,6 +104,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
             start=start,
             origin=origin,
             to_disk=self._write_to_disk,
+            began=self._began,
         )
         self._scalar = self._file.buffer.scalar
         self._waiting = self._file.pending.events
@@ -287,15 +289,30 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy in another process is a writer of the same run with its own file."""
+        from multiprocessing.context import get_spawning_popen
+
         watched = [watch.ranked for watch in self._watches if watch.model() is not None]
-        return _reopened, (type(self), {"log_dir": self.log_dir, **self._settings()}, watched)
+        original = None if get_spawning_popen() else self._file.path
+        settings = {"log_dir": self.log_dir, **self._settings()}
+        return _reopened, (type(self), settings, watched, self._file.began, original)
 
 
-def _reopened(kind: type[SummaryWriter], settings: dict[str, Any], watched: list[bool]) -> SummaryWriter:
+def _reopened(
+    kind: type[SummaryWriter],
+    settings: dict[str, Any],
+    watched: list[bool],
+    began: float,
+    original: Path | None,
+) -> SummaryWriter:
+    """The copy of a writer. A pickle that is read when the `original` file is closed continues the run later."""
+    writer = kind.__new__(kind)
+    if original is None or existing.written_now([original]):
+        writer._began = began
     with warnings.catch_warnings():  # the original writer is expected to be open
         warnings.simplefilter("ignore", TbqWarning)
-        writer = kind(**settings)
+        writer.__init__(**settings)  # type: ignore[misc]
     writer._file.is_copy = True
+    writer._reports_unclosed = False  # no line of the user's program opened it
     writer._file.buffer.expect_after(None)  # a copy does not resume earlier steps
     writer._forgo(watched)
     return writer
