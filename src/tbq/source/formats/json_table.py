@@ -65,8 +65,8 @@ class RowTable:
                 if not isinstance(value, str) or tag in (chosen, time):
                     continue
                 if tag in self._numeric:
-                    count, first = self._odd.get(tag, (0, value))
-                    self._odd[tag] = count + 1, first
+                    count, text = self._odd.get(tag, (0, value))
+                    self._odd[tag] = count + 1, text
                 else:
                     sink.text(tag, value, step, when)
 
@@ -74,8 +74,8 @@ class RowTable:
         """Remarks about the steps, and about texts among numbers."""
         said = self._steps.choice()[1]
         notes = [Problem("steps", "info", said, path=self._path)] if said else []
-        for tag, (count, first) in self._odd.items():
-            message = f"{counted(count, 'value')} of {tag!r} left out: not a number ({first[:40]!r})"
+        for tag, (count, text) in self._odd.items():
+            message = f"{counted(count, 'value')} of {tag!r} left out: not a number ({text[:40]!r})"
             notes.append(Problem("bad_rows", "error", message, path=self._path))
         return notes
 
