@@ -129,7 +129,9 @@ def test_followed_while_it_grows(writer: str, tmp_path: Path) -> None:
             with path.open("ab") as file:
                 file.write(piece[len(piece[: path.stat().st_size]) :])
             update = follower.poll()
-            counted += len(update.table("scalars")) - len(update.retracted_rows) if update else 0
+            if update:
+                retracted = [row for row in update.retracted_rows if row.kind == "scalars"]
+                counted += len(update.table("scalars")) - len(retracted)
             if size % 5 == 0 and follower.runs:
                 opened = tbq.open(folder, source=None)
                 assert same(follower.table("scalars"), opened.scalars(on_error="ignore"))
@@ -333,3 +335,82 @@ def test_cells_that_are_no_numbers_are_reported(tmp_path: Path) -> None:
         follower.poll()
         assert [row.step for row in follower.table("scalars")] == [0, 3, 7]
     assert ["5 cells of column 'loss'" in each.message for each in tbq.open(tmp_path).problems] == [True]
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_a_last_line_without_newline(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text("step,loss\n0,1.0\n1,2.0")
+    assert len(tbq.open(tmp_path).scalars()) == 1  # it may still be written
+    os.utime(path, (T0, T0))
+    log = tbq.open(tmp_path)
+    assert [row.value for row in log.scalars()] == [1.0, 2.0] and not log.problems
+    path.write_text("step,loss\n0,1.0\n1")
+    os.utime(path, (T0, T0))
+    log = tbq.open(tmp_path)
+    assert len(log.scalars()) == 1
+    assert [each.message for each in log.problems] == ["ends in an unfinished record: 1 byte lost"]
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_lines_that_do_not_fit_are_counted_while_the_file_grows(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    path.write_text("step,loss\n0,1.0\n1\n")
+    log = tbq.open(tmp_path)
+    for added, message in (("", "1 line left out"), ("2,2.0,3\n3,1,1\n", "3 lines left out")):
+        with path.open("a") as file:
+            file.write(added)
+        assert len(log.scalars()) == 1
+        assert log.problems[-1].message == f"{message}: not as many cells as the header"
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_texts_in_json_lines(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(
+        '{"step": 0, "split": "train", "loss": 1}\n{"step": 1, "split": "val", "loss": "1,000", "acc": 1}\n'
+        '{"step": 2, "loss": "NaN"}\n'
+    )
+    log = tbq.open(tmp_path)
+    assert repr([row.value for row in log.scalars(tag="loss")]) == "[1.0, nan]"
+    assert [(row.tag, row.step, row.text) for row in log.texts()] == [
+        ("split", 0, "train"),
+        ("split", 1, "val"),
+    ]
+    assert [each.message for each in log.problems] == ["1 value of 'loss' left out: not a number ('1,000')"]
+
+
+def test_hyperparameters_that_change(tmp_path: Path) -> None:
+    """Each change is one row, however often the configuration is written."""
+    path = tmp_path / "run" / "run-x.wandb"
+    path.parent.mkdir()
+    updates = [trackers.field(5, trackers.field(1, trackers.item("lr", str(lr)))) for lr in (1, 1, 2)]
+    path.write_bytes(wandb_file([run_record({"lr": 1, "seed": 7}), *updates]))
+    log = tbq.open(tmp_path)
+    assert [(row.name, row.number) for row in log.hparams()] == [("lr", 1.0), ("seed", 7.0), ("lr", 2.0)]
+    assert next(iter(log.hparams().wide())).lr == 2.0
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_a_database_whose_runs_change(tmp_path: Path) -> None:
+    """Parameters that come late, a tag with another value, and a run that is resumed after its end."""
+    path = trackers.mlflow(tmp_path / "mlflow.db")
+    changes = [
+        "insert into params values ('batch', '32', 'b2')",
+        "insert into tags values ('note', 'old', 'b2')",
+        "update tags set value = 'new' where key = 'note'",
+        "update runs set status = 'RUNNING', end_time = null where run_uuid = 'a1'",
+        "insert into metrics values ('loss', 0.5, 1700000100000, 'a1', 40, 0)",
+        "update runs set status = 'FAILED', end_time = 1700000200000 where run_uuid = 'a1'",
+    ]
+    with tbq.follow(tmp_path) as follower:
+        for change in changes:
+            follower.poll()
+            with sqlite3.connect(path) as db:
+                db.execute(change)
+            db.close()
+            follower.poll()
+            log = tbq.open(tmp_path)
+            for kind in ("scalars", "hparams", "texts"):
+                assert same(follower.table(kind), getattr(log, kind)()), (change, kind)
+    states = {row.run: row.state for row in log.sql("select run, state from runs")}
+    assert states["exp/top"] == "crashed"

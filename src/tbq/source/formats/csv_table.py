@@ -16,6 +16,7 @@ from tbq.source.formats.steps import TIME_COLUMNS, StepColumn, filled
 from tbq.source.formats.text_rows import STEP_COLUMNS
 from tbq.source.formats.translation import unfinished
 from tbq.source.growing import Growing
+from tbq.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +41,7 @@ class CsvTable:
         self._time: str | None = None
         self._last_step = 0
         self._at_end = False  # the last line was read although it is not complete
-        self._bad_rows: list[Problem] = []
+        self._bad_lines = 0
         self._odd = OddCells()
         self.problems: list[Problem] = []
 
@@ -53,11 +54,8 @@ class CsvTable:
             data = file.read(size - self._reached.position)
             end = data.rfind(b"\n") + 1
             rest = unfinished(self._path, self._reached.position + end, size)
-            if (
-                rest
-                and not Growing()(self._path, size)
-                and data.count(b",", end) + 1 == len(self._names or ())
-            ):
+            header = self._header or data[: data.find(b"\n") + 1]
+            if rest and not Growing()(self._path, size) and data.count(b",", end) == header.count(b","):
                 end, rest, self._at_end = len(data), [], True
             data = data[:end]
             if not self._header and data:
@@ -68,7 +66,13 @@ class CsvTable:
             self._reached.advance(file, self._reached.position + end)
         said = self._steps.choice()[1]
         notes = [Problem("steps", "info", said, path=self._path)] if said else []
-        self.problems = [*self._bad_rows, *self._odd.problems(self._path), *notes, *rest]
+        self.problems = [*self._bad_rows(), *self._odd.problems(self._path), *notes, *rest]
+
+    def _bad_rows(self) -> list[Problem]:
+        if not self._bad_lines:
+            return []
+        message = f"{counted(self._bad_lines, 'line')} left out: not as many cells as the header"
+        return [Problem("bad_rows", "error", message, path=self._path)]
 
     def _begin(self, data: bytes, sink: Sink) -> None:
         self._header = data[: data.find(b"\n") + 1]
@@ -160,7 +164,5 @@ class CsvTable:
         except pa.ArrowInvalid as wrong:
             reason = str(wrong).splitlines()[0]
             raise SourceError(f"is not a CSV file: {reason}", path=self._path, code="csv") from None
-        if bad:
-            message = f"{bad:,} lines do not have as many cells as the header, and are left out"
-            self._bad_rows = [Problem("bad_rows", "error", message, path=self._path)]
+        self._bad_lines += bad
         return table

@@ -13,6 +13,7 @@ from tbq.source.formats.sink import Sink, flat
 from tbq.source.formats.steps import TIME_COLUMNS, StepColumn, filled, number
 from tbq.source.formats.text_rows import flat_row, loads
 from tbq.source.formats.translation import unfinished
+from tbq.text import counted
 
 Row = Mapping[str, Any]
 
@@ -26,6 +27,8 @@ class RowTable:
         self._chosen: str | None = None
         self._time: str | None = None
         self._last_step = 0
+        self._numeric: set[str] = set()
+        self._odd: dict[str, tuple[int, str]] = {}  # by tag with numbers: how many texts, and the first
 
     def add(self, rows: Sequence[Row], sink: Sink) -> None:
         """Add rows. Raises ReplacedError if they change which column holds the steps."""
@@ -55,12 +58,26 @@ class RowTable:
                 for tag, value in row.items()
                 if tag not in (chosen, time) and isinstance(value, int | float)
             }
-            sink.scalars(values, step, math.nan if wall_time is None else wall_time)
+            when = math.nan if wall_time is None else wall_time
+            sink.scalars(values, step, when)
+            self._numeric.update(values)
+            for tag, value in row.items():
+                if not isinstance(value, str) or tag in (chosen, time):
+                    continue
+                if tag in self._numeric:
+                    count, text = self._odd.get(tag, (0, value))
+                    self._odd[tag] = count + 1, text
+                else:
+                    sink.text(tag, value, step, when)
 
     def notes(self) -> list[Problem]:
-        """A remark about the steps, if any."""
+        """Remarks about the steps, and about texts among numbers."""
         said = self._steps.choice()[1]
-        return [Problem("steps", "info", said, path=self._path)] if said else []
+        notes = [Problem("steps", "info", said, path=self._path)] if said else []
+        for tag, (count, text) in self._odd.items():
+            message = f"{counted(count, 'value')} of {tag!r} left out: not a number ({text[:40]!r})"
+            notes.append(Problem("bad_rows", "error", message, path=self._path))
+        return notes
 
 
 class JsonLines:

@@ -74,6 +74,8 @@ class _Mlflow:
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
+        if self._status in ENDED:  # it was resumed, or something was added after its end
+            raise ReplacedError
         with database(self._path) as connection:
             file = os.stat(self._path).st_ino
             if self._file not in (None, file):
@@ -95,7 +97,7 @@ class _Mlflow:
     def _about(self, connection: sqlite3.Connection, sink: Sink, began: float) -> None:
         query = (
             "select key, value from {} where run_uuid = ? and typeof(key) = 'text' and typeof(value) = 'text' "
-            "order by key"
+            "order by rowid"
         )
         params = dict(connection.execute(query.format("params"), (self._key,)).fetchall())
         if params != self._params:
@@ -103,8 +105,11 @@ class _Mlflow:
             sink.hparams(flat(typed(params)), began)
         tags = dict(connection.execute(query.format("tags"), (self._key,)).fetchall())
         for key, value in tags.items():
-            if not key.startswith("mlflow.") and self._tags.get(key) != value:
-                sink.text(f"tag/{key}", value, 0, began)
+            if key.startswith("mlflow.") or self._tags.get(key) == value:
+                continue
+            if key in self._tags:
+                raise ReplacedError
+            sink.text(f"tag/{key}", value, 0, began)
         self._tags = tags
 
     def _metrics(self, connection: sqlite3.Connection, sink: Sink) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from tbq.problems import Problem
 from tbq.source.formats.flat_yaml import flat_yaml
-from tbq.source.formats.interface import Format, Log, Reached, Stamp
+from tbq.source.formats.interface import Format, Log, Reached, ReplacedError, Stamp
 from tbq.source.formats.mlflow import ENDED, seconds, typed
 from tbq.source.formats.run_names import part
 from tbq.source.formats.single_values import SingleValues
@@ -91,6 +91,8 @@ class _MlflowFiles:
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
+        if self._status in ENDED:  # it was resumed, or something was added after its end
+            raise ReplacedError
         about = flat_yaml(os.path.join(self._folder, "meta.yaml"))
         began = seconds(about.get("start_time"))
         params = {self._name(path, "params"): _read(path) for path in _files(self._folder, "params")}
@@ -100,6 +102,8 @@ class _MlflowFiles:
         for path in _files(self._folder, "tags"):
             name, text = self._name(path, "tags"), _read(path)
             if not name.startswith("mlflow.") and self._texts.get(name) != text:
+                if name in self._texts:
+                    raise ReplacedError
                 self._texts[name] = text
                 sink.text(f"tag/{name}", text, 0, began)
         latest = max([self._metric(path, sink) for path in _files(self._folder, "metrics")], default=0.0)

@@ -40,6 +40,7 @@ class Sink:
         self._untimed = math.nan if exact else untimed
         self._style = _EXACT if exact else _SIMPLE
         self._size = 0
+        self._hparams: dict[str, Hparam] | None = None
         self.buffer = _core.EventBuffer(_FULL, 1 << 62, 1 << 62, watch_steps=False)
         self.buffer.fields(wire.text(3, "brain.Event:2"), None, 0.0)
         self.buffer.fields(wire.message(_SOURCE, wire.text(1, writer)), None, 0.0)
@@ -114,10 +115,16 @@ class Sink:
         self._relieve()
 
     def hparams(self, values: Mapping[str, Hparam], wall_time: float, group: str = "") -> None:
-        """Hyperparameters; those of a later call replace the earlier ones."""
+        """Hyperparameters; a later call adds those that are new or have changed."""
         named = {
             _text(name): _text(value) if isinstance(value, str) else value for name, value in values.items()
         }
+        if self._hparams is not None:
+            before = self._hparams
+            named = {name: value for name, value in named.items() if repr(before.get(name)) != repr(value)}
+            if not named:
+                return
+        self._hparams = {**(self._hparams or {}), **named}
         for tag, metadata in wire.hparams(named, group=group):
             self.buffer.value(tag, 0, b"", metadata, None, self._time(wall_time))
 

@@ -107,6 +107,8 @@ class _Trackio:
         row = connection.execute(query, (self._key,)).fetchone()
         if row is None or row == self._config:
             return
+        if self._config is not None:
+            raise ReplacedError
         self._config = row
         config = _parsed(row[0]) or {}
         group = config.get(_GROUP)

@@ -19,6 +19,7 @@ from tbq.renaming import rename_over
 from tbq.source.formats.interface import Log, ReplacedError, Stamp, TooLargeError, Translator
 from tbq.source.growing import Growing
 from tbq.source.origin import note, stands_for
+from tbq.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -284,7 +285,7 @@ def unfinished(path: str, position: int, size: int, growing: Growing | None = No
     """The problem of a file that ends in an unfinished record: only a note while the file is being written."""
     if size <= position:
         return []
-    left = f"{size - position:,} bytes"
+    left = counted(size - position, "byte")
     if (growing or Growing())(path, size):
         message, severity = f"ends in an unfinished record of {left}: it is still being written", "info"
         return [Problem("truncated", severity, message, path=path, offset=position)]
