@@ -203,15 +203,15 @@ def test_one_value_per_run_is_a_row_of_dots(page: str, tab: Tab) -> None:
 
 
 def test_names_in_a_tooltip_can_be_told_apart(tmp_path: Path, tab: Tab) -> None:
-    for run in range(12):
-        name = f"lr0.00{run % 3 + 1}_bs{16 << run % 4}_s{run}"
+    for run in range(24):
+        name = f"lr0.00{run // 8 + 1}_bs{16 << run % 4}_seed{run % 8}"
         with tbq.SummaryWriter(tmp_path / "runs" / name) as writer:
             for tag in ("val/loss", "val/accuracy"):
                 for step in range(40):
                     writer.add_scalar(tag, 2 / (step + 1) + run / 1000, step)
     with serving(tmp_path / "runs") as url:
-        tab.open(url, "baseline=lr0.001_bs16_s0")
-        tab.drawn("val/loss", "c.series().length === 12")
+        tab.open(url, "baseline=lr0.001_bs16_seed0")
+        tab.drawn("val/loss", "c.series().length === 24")
         for share in (0.1, 0.3, 0.5, 0.7):
             hover(tab, "val/loss", share)
             tab.page.locator(".tooltip").wait_for()
@@ -222,6 +222,14 @@ def test_names_in_a_tooltip_can_be_told_apart(tmp_path: Path, tab: Tab) -> None:
                 "(all) => all.every((each) => each.scrollWidth <= each.clientWidth + 1)"
             )
             assert min(map(len, names)) >= 3
+        # A shortened name stands for one run of the chart, not only of those in the tooltip.
+        tab.open(url)
+        hover(tab, "val/loss", 0.5)  # above all curves: the highest eight have the same lr
+        tab.until(lambda: tab.page.locator(".tooltip .near").count())
+        for name in tab.page.locator(".tooltip-name").all_inner_texts():
+            head, _, tail = name.partition("…")
+            runs = [run.name for run in (tmp_path / "runs").iterdir()]
+            assert sum(run.startswith(head) and run.endswith(tail) for run in runs) == 1, name
 
 
 def test_the_legend_says_what_a_dotted_line_is(demo: str, tab: Tab) -> None:

@@ -156,6 +156,31 @@ def test_hover_without_smoothing_has_one_value(demo: str, tab: Tab) -> None:
     tab.keep("hover-plain")
 
 
+def test_a_line_far_out_of_the_range_and_back_is_drawn(tmp_path: Path, tab: Tab) -> None:
+    """On the screen, in the saved file, and in the small curve of the table, however large a value is."""
+    for run in range(8):
+        with tbq.SummaryWriter(tmp_path / f"run{run}") as writer:
+            for i in range(100):
+                writer.add_scalar("loss", 1e300 if (i, run) == (50, 7) else 1.0 + i / 1000, i, exact=True)
+    with serving(tmp_path) as url:
+        tab.open(url)
+        tab.drawn("loss")
+        inked = """(top) => { const c = tbq.charts.get("loss"), l = c.layout, r = c.base.width / c.width;
+            const d = c.base.getContext("2d").getImageData(0, (l.top + top) * r, l.right * r, 4).data;
+            let n = 0; for (let i = 0; i < d.length; i += 4) n += Math.max(...d.slice(i, i + 3)) - Math.min(...d.slice(i, i + 3)) > 40;
+            return n }"""
+        assert tab.page.evaluate(inked, 20)  # below the mark at the edge, above the other curves
+        tab.page.get_by_role("button", name="More for loss").click()
+        with tab.page.expect_download() as waiting:
+            tab.page.get_by_role("button", name="Download SVG").click()
+        saved = Path(waiting.value.path()).read_text("utf-8")
+        assert "Infinity" not in saved and "NaN" not in saved
+        small = tab.page.locator(".row[data-run=run7] .spark")
+        high = "(e) => [...e.getContext('2d').getImageData(0, 0, 120, 12).data].some(Boolean)"
+        tab.until(lambda: small.evaluate(high))
+    assert tab.wrong == []
+
+
 def test_a_zoom_by_hand_is_the_same_after_a_reload(page: str, tab: Tab) -> None:
     tab.open(page, "tags=late")
     tab.drawn("late")

@@ -6,7 +6,7 @@ import { inkOf, sharpness } from "./chart/canvas.js";
 import { curvesOf, inRow, leaving, merged, rangeOf, withEdges } from "./chart/series.js";
 import { crosshair, dots } from "./chart/over.js";
 import { inside, paint, trace } from "./chart/paint.js";
-import { toPixels, toValue } from "./chart/scale.js";
+import { toHeights, toPixels, toValue } from "./chart/scale.js";
 import { hover, fixed } from "./hover.js";
 import { inTurn } from "./live.js";
 import {
@@ -290,7 +290,7 @@ export class Chart {
     context.clearRect(0, 0, this.width, this.height);
     const ink = inkOf(canvas);
     const toX = toPixels(l.xs);
-    const toY = toPixels(l.ys);
+    const toY = toHeights(l.ys);
     const lit = this.series().filter((each) =>
       each.group !== null
         ? each.group === hotGroup.peek() || each.group === groupOf.peek().get(hot.peek() ?? -1)?.name

@@ -2,6 +2,8 @@
 
 import { html, on, signal, useLayoutEffect, useRef } from "./ui.js";
 import { fetchFrame, ranges, report } from "./api.js";
+import { trace } from "./chart/paint.js";
+import { scale, toPixels } from "./chart/scale.js";
 import { curvesOf } from "./chart/series.js";
 import { mainTag, version } from "./runs.js";
 
@@ -62,19 +64,12 @@ function draw(canvas, series, tint) {
   if (!series) return;
   let low = Infinity;
   let high = -Infinity;
-  for (const v of series.last) {
-    if (v < low) low = v;
-    if (v > high && v < Infinity) high = v;
-  }
+  for (const v of series.min) if (v < low) low = v;
+  for (const v of series.max) if (v > high) high = v;
   if (!(low <= high)) return;
-  const y = (/** @type {number} */ v) =>
-    high > low ? canvas.height - 4 - ((v - low) / (high - low)) * (canvas.height - 8) : canvas.height / 2;
   context.strokeStyle = tint;
   context.lineWidth = 2.2;
   context.lineJoin = "round";
-  context.beginPath();
-  const most = Math.max(1, series.last.length - 1);
-  for (const [i, v] of series.last.entries())
-    if (!Number.isNaN(v)) context.lineTo(2 + (i / most) * (canvas.width - 4), y(v));
-  context.stroke();
+  const toX = toPixels(scale(series.x[0], series.x[series.x.length - 1], false, 2, canvas.width - 2));
+  trace(context, series, toX, toPixels(scale(low, high, false, canvas.height - 4, 4)));
 }

@@ -70,7 +70,7 @@ export const rows = computed(() => {
     if (open) for (const run of ids) list.push({ kind: "run", run, depth: 1 });
   };
   for (const each of inOrder(groups.value, members)) add(each.name, members.get(each.name) ?? [], each.colours);
-  add("in no group", rest, null);
+  add(OUTSIDE, rest, null);
   return list;
 });
 
@@ -99,6 +99,7 @@ function common([first, ...rest], key) {
   return rest.every((run) => Object.is(cellOf(run, key), value)) ? value : undefined;
 }
 
+const OUTSIDE = "in no group";
 const FAR = 20; // times the distance between the quartiles
 /** The limits of each column: a run with a value outside, far from the quartiles, diverged. */
 const limits = computed(
@@ -190,7 +191,11 @@ const FLAGS = 20; // pixels for the mark of a baseline or a pinned run
 const aside = computed(() => ASIDE + (baseRun.value || pinnedRuns.value.size ? FLAGS : 0));
 const names = computed(() => listed.value.map((run) => runLabels.value.get(run.name) ?? run.name));
 const namesWidth = computed(() => Math.max(61, widthOfNames(names.value, LETTER, 400)));
-const groupNames = computed(() => (group.value ? groups.value.map((each) => each.name) : []));
+const groupNames = computed(() => {
+  if (!group.value) return [];
+  const outside = runs.value.some((run) => !groupOf.value.has(run.id));
+  return [...groups.value.map((each) => each.name), ...(outside ? [OUTSIDE] : [])];
+});
 const groupNamesWidth = computed(() => widthOfNames(groupNames.value, BOLD, 600));
 const beside = computed(() => aside.value + (group.value ? DEEP : 0));
 const content = computed(() =>

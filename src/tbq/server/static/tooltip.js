@@ -48,12 +48,19 @@ const FEWEST = 6; // letters that a name keeps at least
 /** The width of the widest text in a tooltip. @param {string[]} texts */
 const widest = (texts, weight = 600) => widestOf(texts, 12, weight);
 
-/** Names that fit into `room` pixels: in full, or shortened so that they still differ. @param {string[]} names
+/** The letters of names that fit into `room` pixels. @param {string[]} names @param {number} room */
+const lettersIn = (names, room) =>
+  Math.max(FEWEST, Math.floor((room * Math.max(...names.map((name) => name.length))) / widest(names)));
+
+/** Names that fit into `room` pixels: in full, or shortened so that they differ from all names of the chart; null if
+ * these cannot be told apart in so few letters. @param {string[]} names @param {() => string[]} all
  * @param {number} room */
-function named(names, room) {
-  const letters = Math.max(...names.map((name) => name.length));
-  const need = widest(names);
-  return need <= room ? names : labels(names, Math.max(FEWEST, Math.floor((room * letters) / need)));
+function named(names, all, room) {
+  if (widest(names) <= room) return names;
+  const every = all();
+  const short = labels(every, lettersIn(names, room));
+  const found = names.map((name) => short[every.indexOf(name)]);
+  return found.some((label, i) => /#\d+$/.test(label) && label !== names[i]) || widest(found) > room + 4 ? null : found;
 }
 
 /** @param {{ chart: any, tag: string, big: boolean }} props */
@@ -180,7 +187,7 @@ export function Tooltip({ chart, tag, big }) {
       : span(each, each.series.lower, each.series.upper),
     step: point && steps.size > 1 ? count(point.step) : "",
   }));
-  // Names come first: the difference is shown only if it fits beside the names, in full or without their shared parts.
+  // Names come first: the difference is shown only if it fits beside names that can be told apart.
   const columns = /** @type {("value" | "more" | "step")[]} */ (tight ? ["value"] : ["value", "more", "step"]);
   // Pixels for the margins and the sample.
   const aside = rows.some(({ each }) => chart.dash(each.series).length) ? 50 : 38;
@@ -193,9 +200,10 @@ export function Tooltip({ chart, tag, big }) {
     );
   const whole = texts.map((each) => each.name);
   const room = roomAt(l, at.px) - used;
-  const along = compared && [whole, labels(whole)].find((each) => widest(each) <= room - wide);
+  const all = () => chart.series().map((/** @type {import("./types.js").Series} */ each) => chart.label(each));
+  const along = compared && named(whole, all, room - wide);
   const differences = Boolean(along);
-  const names = along || named(whole, room);
+  const names = along || named(whole, all, room) || labels(whole, lettersIn(whole, room));
   return html`<div class=${`tooltip ${tight ? "tight" : ""}`} ref=${box} role="status">
     <div class="tooltip-head">${head}</div>
     <table>

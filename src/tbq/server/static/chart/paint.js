@@ -1,6 +1,6 @@
 // A chart on a canvas: grid, bands, curves, marks and axis labels.
 
-import { scale, ticks, toPixels } from "./scale.js";
+import { scale, ticks, toHeights, toPixels } from "./scale.js";
 import { far } from "../format.js";
 import { area, emptyRaster, intoImage, line, rgb } from "./raster.js";
 
@@ -83,7 +83,7 @@ function grid(context, p, l) {
 /** @param {CanvasRenderingContext2D} context @param {Picture} p @param {Layout} l */
 function stroked(context, p, l) {
   const toX = toPixels(l.xs);
-  const toY = toPixels(l.ys);
+  const toY = toHeights(l.ys);
   context.save();
   inside(context, l);
   context.lineCap = "round";
@@ -122,7 +122,7 @@ export function inside(context, l) {
  * @param {Picture} p @param {Layout} l */
 function fronts(context, p, l) {
   const toX = toPixels(l.xs);
-  const toY = toPixels(l.ys);
+  const toY = toHeights(l.ys);
   context.save();
   inside(context, l);
   for (const each of p.front ?? [])
@@ -216,7 +216,7 @@ function rastered(context, p, l) {
   const r = emptyRaster(wide, high, p.series.length);
   const toX = toPixels({ ...l.xs, from: l.xs.from * ratio - x0, to: l.xs.to * ratio - x0 });
   const scaleY = { ...l.ys, from: l.ys.from * ratio - y0, to: l.ys.to * ratio - y0 };
-  const toY = toPixels(scaleY);
+  const toY = toHeights(scaleY);
   /** @type {Map<any, Float64Array>} */
   const pixelsByX = new Map(); // most series share their columns
   const pixelsOf = (/** @type {Series} */ { x }) => {

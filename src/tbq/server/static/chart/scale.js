@@ -35,6 +35,15 @@ export function toPixels({ low, high, log, from, to }) {
   return (value) => from + ((value * half - low * half) / span) * (to - from);
 }
 
+const FAR = 1e6; // pixels: canvases and SVG files leave out points much farther away
+
+/** `toPixels` for the values of curves, which may leave the range by any factor. @param {Scale} s
+ * @returns {(value: number) => number} */
+export function toHeights(s) {
+  const toY = toPixels(s);
+  return (value) => Math.min(Math.max(toY(value), -FAR), FAR);
+}
+
 /** @param {Scale} s @param {number} pixel */
 export function toValue({ low, high, log, from, to }, pixel) {
   const share = (pixel - from) / (to - from);

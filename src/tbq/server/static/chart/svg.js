@@ -1,7 +1,7 @@
 // A chart as a file: SVG with real lines and text, PNG at twice the size, both with a title and a legend.
 
 import { edgeMarks, layout, paint } from "./paint.js";
-import { toPixels } from "./scale.js";
+import { toHeights, toPixels } from "./scale.js";
 
 /** @typedef {import("./paint.js").Picture} Picture */
 
@@ -38,7 +38,7 @@ export function svgOf(p, title, nameOf) {
   root.append(node("text", { x: 12, y: 19, "font-size": 13, "font-weight": 600, fill: p.ink.strong }, title));
   const body = node("g", { transform: `translate(0 ${head})` });
   const toX = toPixels(l.xs);
-  const toY = toPixels(l.ys);
+  const toY = toHeights(l.ys);
   for (const { at, label } of l.yt) {
     if (!label) continue;
     const y = short(toY(at));
@@ -64,10 +64,10 @@ export function svgOf(p, title, nameOf) {
       inside.append(
         node("path", { d: areaPath(each.x, each.lower, each.upper, toX, toY), fill: colour, "fill-opacity": 0.18 }),
       );
-    else if (p.smoothed && each.rawMin && each.rawMax)
-      inside.append(
-        node("path", { d: areaPath(each.x, each.rawMin, each.rawMax, toX, toY), fill: colour, "fill-opacity": 0.3 }),
-      );
+    else if (p.smoothed && each.rawMin && each.rawMax) {
+      const raw = { x: each.x, first: each.rawMin, last: each.rawMax, min: each.rawMin, max: each.rawMax };
+      inside.append(node("path", { d: linePath(raw, toX, toY), fill: "none", stroke: colour, "stroke-opacity": 0.3 }));
+    }
   }
   for (const each of p.series)
     inside.append(
@@ -107,7 +107,8 @@ export function svgOf(p, title, nameOf) {
   return new XMLSerializer().serializeToString(root);
 }
 
-/** @param {import("../types.js").Series} each @param {(v: number) => number} toX @param {(v: number) => number} toY */
+/** @param {Pick<import("../types.js").Series, "x" | "first" | "last" | "min" | "max">} curve
+ * @param {(v: number) => number} toX @param {(v: number) => number} toY */
 function linePath({ x, first, last, min, max }, toX, toY) {
   const parts = [];
   for (let k = 0; k < x.length; k++) {
