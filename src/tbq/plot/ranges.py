@@ -168,8 +168,8 @@ def _limits(own: Sequence[tuple[float, float]], log: bool, better: Better | None
 
 
 def _own_range(curve: Floats, log: bool) -> tuple[float, float]:
-    some = curve[:: max(len(curve) // _SAMPLED, 1)]
-    begin, end = np.quantile(some, [0.05, 0.95]).tolist()
+    ordered = np.sort(curve[:: max(len(curve) // _SAMPLED, 1)])
+    begin, end = _quantile(ordered, 0.05), _quantile(ordered, 0.95)
     low, high = float(curve.min()), float(curve.max())
     if begin == end:  # no spread to compare with
         return low, high
@@ -178,6 +178,13 @@ def _own_range(curve: Floats, log: bool) -> tuple[float, float]:
         inside = curve[(curve >= bottom) & (curve <= top)]
         low, high = float(inside.min()), float(inside.max())
     return low, high
+
+
+def _quantile(ordered: Floats, q: float) -> float:
+    """As `np.quantile`, which takes 40 µs for each of hundreds of curves."""
+    below, share = divmod(q * (len(ordered) - 1), 1.0)
+    low, high = float(ordered[int(below)]), float(ordered[min(int(below) + 1, len(ordered) - 1)])
+    return low if low == high else low * (1 - share) + high * share
 
 
 def _around(low: float, high: float, times: float, log: bool) -> tuple[float, float]:
