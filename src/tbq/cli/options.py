@@ -115,6 +115,17 @@ def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
         raise
 
 
+def closest(logdir: tuple[str, ...]) -> str:
+    """What may have been meant by the only path, if it does not exist: `; closest: runs`, or nothing."""
+    path = logdir[0]
+    if len(logdir) > 1 or os.path.lexists(path) or any(letter in path for letter in "*?[:"):
+        return ""
+    from tbq.source.nearby import closest_to
+
+    near = closest_to(path)
+    return f"; {near}" if near else ""
+
+
 def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
     if value is not None:
         from tbq.limits import allowing
