@@ -187,6 +187,8 @@ def test_the_help_lists_rarely_needed_options_last(name: str) -> None:
     assert [option for option in named if f"  {option}" in rare] == named, usual
     assert bool(rare) == bool(named)
     assert "-h, --help" in usual and "Usage: " in usual
+    options = usual.partition("\nOptions:\n")[2].splitlines()
+    assert options[0].startswith("  -"), "the usage line has the arguments"
 
 
 #: Options whose values differ by nature: a folder, a new directory, a figure's kinds and names, a stream's formats.

@@ -42,7 +42,8 @@ class Command(click.Command):
         """The options in two sections."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": [], RARE: []}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
+            # The usage line shows the arguments; recent versions of click list them here too, without a word.
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 sections[RARE if isinstance(param, _Rare) else "Options"].append(record)
         for title, records in sections.items():
@@ -186,7 +187,7 @@ source_options: Decorator[Any] = _all(
         metavar="DIR",
         expose_value=False,
         callback=_use_cache,
-        help="The folder for objects fetched from URLs.  [default: TBQ_CACHE, or the user's cache]",
+        help="The directory for objects fetched from URLs.  [default: TBQ_CACHE, or the user's cache]",
     ),
 )
 logdir_argument: Decorator[Any] = click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")
