@@ -126,7 +126,8 @@ def command(
         raise UsageError("--elements is for tensors", hint="add --kind tensors")
     if kind == "all" and (out.path is None or "{run}" in out.path):
         raise UsageError(
-            "--kind all writes several tables", hint="name a directory or a file for them: -o out, -o out.duckdb"
+            "--kind all writes several tables",
+            hint="name a directory or a file for them: -o out, -o out.duckdb",
         )
     if kind != "all":  # before the log is opened
         out.check(bytes_in(kind) if layout == "long" and not elements else ())

@@ -121,10 +121,14 @@ def closest(logdir: tuple[str, ...]) -> str:
     path = logdir[0]
     if len(logdir) > 1 or os.path.lexists(path) or any(letter in path for letter in "*?[:"):
         return ""
-    from tbq.source.nearby import closest_to
+    import tbq
 
-    near = closest_to(path)
-    return f"; {near}" if near else ""
+    try:
+        tbq.open(path)
+    except SourceError as missing:
+        if missing.hint and missing.hint.startswith("closest: "):
+            return f"; {missing.hint}"
+    return ""
 
 
 def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:

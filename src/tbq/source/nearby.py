@@ -20,9 +20,9 @@ def hint_for(path: str) -> str | None:
 
     Names like its own come first, because a typo is the usual cause; then directories with event files.
     """
-    closest = closest_to(path)
-    if closest:
-        return closest
+    alike = _alike(Path(path))
+    if alike:
+        return f"closest: {', '.join(map(shown_path, alike))}"
     parent = _existing_parent(_absolute(path))
     tops = tops_near(path)
     if tops:
@@ -31,12 +31,6 @@ def hint_for(path: str) -> str | None:
     if os.path.lexists(path) or parent == _absolute(path).parent:
         return None
     return f"the nearest directory that exists is {shown_path(parent)}"
-
-
-def closest_to(path: str) -> str | None:
-    """The paths that exist and are like one that does not."""
-    alike = _alike(Path(path))
-    return f"closest: {', '.join(map(shown_path, alike))}" if alike else None
 
 
 def tops_near(path: str) -> list[str]:
