@@ -17,7 +17,7 @@ import tbq
 MODULES = {
     "tbq.export": ("write", "write_many"),
     "tbq.query.dataset": ("LogDataset",),
-    "tbq.rewriting": ("Report", "RunReport"),
+    "tbq.rewriting": ("RunReport",),
 }
 PROPERTIES = (property, cached_property)
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tbq.notebook import load_ipython_extension as load_ipython_extension
     from tbq.opening import open as open  # noqa: A004 - the public name
     from tbq.problems import Problem as Problem
+    from tbq.rewriting import Rewritten as Rewritten
     from tbq.rewriting import rewrite as rewrite
     from tbq.server import serve as serve
     from tbq.summary.table import SummaryTable as SummaryTable
@@ -66,6 +67,7 @@ _LAZY = {
     "LogDir": "tbq.logdir",
     "Mesh": "tbq.kinds.meshes",
     "Problem": "tbq.problems",
+    "Rewritten": "tbq.rewriting",
     "RunChanges": "tbq.following.update",
     "RunWriter": "tbq.write.init",
     "Series": "tbq.table.scalars",
@@ -108,6 +110,7 @@ __all__ = [
     "LogDir",
     "Mesh",
     "Problem",
+    "Rewritten",
     "RunChanges",
     "RunWriter",
     "Series",

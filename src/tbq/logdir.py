@@ -338,8 +338,8 @@ class LogDir:
 
         With `by` ("hparam.lr", or a list; as in `reduce`), one row per configuration: over the best values of its runs
         `n, mean, std, ci95`, `p` of the difference from the best configuration (Welch's test), `best`, `worst`.
-        `left_out` runs have no finite value. `.verdict` says whether the first differs from the second beyond chance,
-        and which runs count although they diverged or crashed.
+        `left_out` runs have no finite best value. `.verdict` says whether the first differs from the second beyond
+        chance, and which runs count although they diverged or crashed.
 
         >>> log.summary(best={"val/loss": "min"}, top=1)["run"][0]
         'lr=0.1/seed=0'

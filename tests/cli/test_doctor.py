@@ -47,7 +47,12 @@ def test_paths_that_hold_nothing(tbq: Run, tmp_path: Path) -> None:
         assert done.returncode == 1 and code in done.stdout and not done.stderr
     pl.healthy(tmp_path / "logs" / "exp1")
     done = tbq("doctor", tmp_path / "empty")
-    assert "TBQ102" in done.stdout and str(tmp_path / "logs" / "exp1") in done.stdout.splitlines()[-3]
+    assert "TBQ102" in done.stdout and done.stdout.splitlines()[-3].endswith("/logs")
+    (tmp_path / "more" / "exp1").mkdir(parents=True)
+    pl.healthy(tmp_path / "also" / "exp1")
+    done = tbq("doctor", "lgos", cwd=tmp_path)  # a name like its own comes first
+    assert "does not exist, but there are event files below logs, also" in done.stdout
+    assert "tbq doctor logs\n" in done.stdout
 
 
 def test_json_is_the_findings(tbq: Run, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_format_to_stdout(tbq: Run, logdir: Path) -> None:
         (["--tag", "re:("], 2, "want a regular expression"),
         (["-o", "out.txt"], 2, "tbq cannot write .txt files"),
         (["-o", "/dev/null/x.csv"], 1, "is not a folder"),
-        (["--layout", "summary", "--stat", "best"], 2, "stats: got 'best'"),
+        (["--layout", "summary", "--stat", "best"], 2, "--stat: got 'best', want one of"),
         (["--layout", "tall"], 2, "--layout tall: want one of long, wide, summary"),
         (["--format", "doc"], 2, "tbq cannot write the format 'doc'"),
         (["-o", "."], 1, "is a folder, want a file name"),

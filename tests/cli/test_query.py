@@ -260,10 +260,10 @@ def test_the_restarts_of_commands_are_those_of_the_library(tbq: Run, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("rewrite", "-o", "new", "--merge-runs", "a,b"), "merge_runs: got 'a,b' (str), want A,B=NAME"),
+        (("rewrite", "-o", "new", "--merge-runs", "a,b"), "--merge-runs: got 'a,b', want A,B=NAME"),
         (("rewrite", "-o", "new", "--merge-runs", "re:.*"), "an expression with brackets around the name"),
-        (("export", "--merge-runs", "a"), "merge_runs: got 'a' (str), want A,B=NAME"),
-        (("export", "--merge-runs", "lr=0.5/seed=0=c"), "merge_runs: 'c' needs at least two runs"),
+        (("export", "--merge-runs", "a"), "--merge-runs: got 'a', want A,B=NAME"),
+        (("export", "--merge-runs", "lr=0.5/seed=0=c"), "--merge-runs: 'c' needs at least two runs"),
     ],
 )
 def test_merge_runs_names_the_form_it_takes(

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import eventfile as ef
 import pytest
+from protos import value, write
 
 from tbq import errors
 from tbq.cli import COMMANDS
@@ -186,6 +187,8 @@ def test_the_help_lists_rarely_needed_options_last(name: str) -> None:
     assert [option for option in named if f"  {option}" in rare] == named, usual
     assert bool(rare) == bool(named)
     assert "-h, --help" in usual and "Usage: " in usual
+    options = usual.partition("\nOptions:\n")[2].splitlines()
+    assert options[0].startswith("  -"), "the usage line has the arguments"
 
 
 #: Options whose values differ by nature: a folder, a new directory, a figure's kinds and names, a stream's formats.
@@ -210,3 +213,37 @@ def test_an_option_takes_the_same_in_every_command() -> None:
 def test_times_have_one_grammar(tbq: Run, text: str, says: str) -> None:
     done = tbq("watch", "runs", "--stalled-after", text)
     assert done.returncode == 2 and f"--stalled-after: got '{text}', want {says}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("reduce", "--stat", "meen"), "--stat: got 'meen', want one of mean, std"),
+        (("plot", "--band", "ci"), "--band: got 'ci', want one of none, std"),
+        (("ls", "--source", "wb"), "--source: got ['wb'], want one or several of events"),
+        (("export", "--steps", "5-9"), "--steps: got '5-9', want a step"),
+        (("summary", "--top", "3"), "--top: nothing says which runs come first"),
+    ],
+)
+def test_errors_name_the_option_not_the_argument(
+    tbq: Run, tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    write(tmp_path / "runs", value("loss", simple_value=1.0))
+    done = tbq(words[0], "runs", *words[1:], cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith(f"tbq: {says}")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("follow", "rnus", "--timeout", "0.1"), "waiting for event files in rnus; closest: runs"),
+        (("mcp", "rnus"), "rnus does not exist yet; closest: runs"),
+        (("mcp", "expr"), ""),
+    ],
+)
+def test_a_command_that_waits_names_what_may_have_been_meant(
+    tbq: Run, tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    (tmp_path / "runs").mkdir()
+    done = tbq(*words, cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr == (f"tbq: {says}\n" if says else "")

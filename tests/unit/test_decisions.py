@@ -19,7 +19,9 @@ from tbq.query.groups import Grouping
 from tbq.query.importance import importances
 from tbq.table import Table
 
-LEFT_OUT = r"2 of 60 runs left out, because val/loss has no finite value \(1 not finite, 1 without a value\)"
+LEFT_OUT = (
+    r"2 of 60 runs left out, because val/loss has no finite best value \(1 not finite, 1 without a value\)"
+)
 
 
 @pytest.fixture(scope="module", params=["inside", "below"])

@@ -13,7 +13,7 @@ import click
 
 from tbq.cli import COMMANDS, MORE, PURPOSE
 from tbq.cli.ascii import draw_in_ascii
-from tbq.cli.words import alike, words_of
+from tbq.cli.words import alike, name_option, words_of
 
 if TYPE_CHECKING:
     from tbq.errors import DependencyError
@@ -98,7 +98,7 @@ def run(args: list[str]) -> NoReturn:
     import warnings
 
     from tbq.cli.emit import tell
-    from tbq.errors import TbqError, TbqWarning
+    from tbq.errors import TbqError, TbqWarning, UsageError
 
     atexit.register(_skip_the_last_collection)
     _open_closed_streams()
@@ -115,6 +115,8 @@ def run(args: list[str]) -> NoReturn:
             tell(words_of(wrong))
             sys.exit(wrong.exit_code)
         except TbqError as failure:
+            if isinstance(failure, UsageError) and (command := app.get_command(click.Context(app), args[0])):
+                name_option(failure, command)
             tell(failure)
             sys.exit(failure.exit_code)
         except click.Abort:  # click's name for Ctrl-C

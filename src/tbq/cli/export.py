@@ -94,7 +94,7 @@ def command(
 
     Without -o the table goes to stdout: drawn on a terminal, CSV in a pipe. OUT's extension chooses the format:
     csv tsv parquet arrow feather json jsonl xlsx sqlite duckdb md html npz; text also with .gz or .zst.
-    {run} in OUT writes one file per run. --kind all writes every table into the folder OUT (as parquet, or
+    {run} in OUT writes one file per run. --kind all writes every table into the directory OUT (as parquet, or
     --format), or into one xlsx, sqlite or duckdb file.
     """
     from tbq.cli.emit import say
@@ -126,7 +126,8 @@ def command(
         raise UsageError("--elements is for tensors", hint="add --kind tensors")
     if kind == "all" and (out.path is None or "{run}" in out.path):
         raise UsageError(
-            "--kind all writes several tables", hint="name a folder or a file for them: -o out, -o out.duckdb"
+            "--kind all writes several tables",
+            hint="name a directory or a file for them: -o out, -o out.duckdb",
         )
     if kind != "all":  # before the log is opened
         out.check(bytes_in(kind) if layout == "long" and not elements else ())

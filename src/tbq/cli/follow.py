@@ -126,6 +126,7 @@ def command(
         shown=kinds,
         tags=selection["tag"],
         waiting_for=_described(selection["run"]),
+        closest=shared.closest(logdir),
         from_start=begin == "start",
         until_step=until_step,
         timeout=None if timeout is None else seconds(timeout, "--timeout"),
@@ -165,6 +166,7 @@ class Session:
     shown: list[str]
     tags: list[str] | None
     waiting_for: str
+    closest: str  # what may have been meant instead of a path that does not exist
     from_start: bool
     until_step: int | None
     timeout: float | None
@@ -198,7 +200,8 @@ class Session:
                 if self._has_resized(follower, update) or rows or update.runs.new or update.runs.grown:
                     active = time.monotonic()
             if not follower.runs and not waiting:
-                tell(f"waiting for {self.waiting_for} in {follower.path}")
+                tell(f"waiting for {self.waiting_for} in {follower.path}{self.closest}")
+                self.closest = ""
             waiting = not follower.runs
             first = False
             if self._is_done(follower):

@@ -46,5 +46,7 @@ def command(logdir: tuple[str, ...], selection: dict[str, Any], **options: Any) 
     def started(address: str, token: str) -> None:
         tell(f"{address}\nAuthorization: Bearer {token}", name="")
 
+    if near := shared.closest(logdir):
+        tell(f"{logdir[0]} does not exist yet{near}")
     tbq.mcp(shared.source(logdir), **selection, on_start=started, **options)
     leave(0)

@@ -18,7 +18,7 @@ Examples:
 
 @click.command(cls=Command, epilog=_EXAMPLES)
 @logdir_argument
-@click.option("-o", "--output", required=True, metavar="DIR", help="The folder to write to.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="The directory to write to.")
 @click.option("--kind", multiple=True, type=click.Choice(_KINDS), help="Only this kind; may be repeated.")
 @select_options
 @click.option(

@@ -42,7 +42,8 @@ class Command(click.Command):
         """The options in two sections."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": [], RARE: []}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
+            # The usage line shows the arguments; recent versions of click list them here too, without a word.
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 sections[RARE if isinstance(param, _Rare) else "Options"].append(record)
         for title, records in sections.items():
@@ -115,6 +116,21 @@ def opened(logdir: str | tuple[str, ...], reading: dict[str, Any]) -> LogDir:
         raise
 
 
+def closest(logdir: tuple[str, ...]) -> str:
+    """What may have been meant by the only path, if it does not exist: `; closest: runs`, or nothing."""
+    path = logdir[0]
+    if len(logdir) > 1 or os.path.lexists(path) or any(letter in path for letter in "*?[:"):
+        return ""
+    import tbq
+
+    try:
+        tbq.open(path)
+    except SourceError as missing:
+        if missing.hint and missing.hint.startswith("closest: "):
+            return f"; {missing.hint}"
+    return ""
+
+
 def _raise_limit(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
     if value is not None:
         from tbq.limits import allowing
@@ -175,7 +191,7 @@ source_options: Decorator[Any] = _all(
         metavar="DIR",
         expose_value=False,
         callback=_use_cache,
-        help="The folder for objects fetched from URLs.  [default: TBQ_CACHE, or the user's cache]",
+        help="The directory for objects fetched from URLs.  [default: TBQ_CACHE, or the user's cache]",
     ),
 )
 logdir_argument: Decorator[Any] = click.argument("logdir", nargs=-1, required=True, metavar="LOGDIR...")

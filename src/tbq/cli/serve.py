@@ -68,5 +68,7 @@ def command(logdir: tuple[str, ...], selection: dict[str, Any], open_page: bool,
             tell(remark)
         show(address)
 
+    if near := shared.closest(logdir):
+        tell(f"{logdir[0]} does not exist yet{near}")
     tbq.serve(shared.source(logdir), **selection, open=open_page, on_start=started, **options)
     leave(0)

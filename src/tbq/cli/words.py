@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from tbq.errors import UsageError
+
 _CHOICE = re.compile(r"'(.*)' is not one of ", re.DOTALL)
+# "stats: got 'meen' (str), want …", in which only Python has an argument of that name and type.
+_ARGUMENT = re.compile(r"(\w+): (?:(got .*?) \(\w+\)(?=, want ))?", re.DOTALL)
 
 
 def words_of(wrong: click.ClickException) -> str:
@@ -18,6 +24,15 @@ def words_of(wrong: click.ClickException) -> str:
         help_of = f"\n  want: {' '.join([context.command_path, *_needed(context)])}{help_of}"
     message = (_option(wrong, context) or _choice(wrong) or wrong.format_message()).rstrip(".")
     return f"{message[:1].lower()}{message[1:]}{help_of}"
+
+
+def name_option(wrong: UsageError, command: click.Command) -> None:
+    """Name the option instead of the argument of the library that it sets."""
+    match = _ARGUMENT.match(wrong.message)
+    for param in command.params if match else ():
+        if match and isinstance(param, click.Option) and param.name == match[1]:
+            option = max(param.opts, key=len)
+            wrong.message = f"{option}: {match[2] or ''}{wrong.message[match.end() :]}"
 
 
 def _needed(context: click.Context) -> list[str]:

@@ -39,7 +39,7 @@ _STATS = ("mean", "std", "ci95", "min", "max")
 
 @dataclass(frozen=True)
 class Configuration:
-    """One group: over the best values of its runs, their number and statistics; `left_out` have no finite value."""
+    """One group: over the best values of its runs, their number and statistics; `left_out` have no finite one."""
 
     name: str
     n: int
@@ -199,7 +199,7 @@ class Ranking:
         ]
         more = f" and {len(groups) - 3:,} more groups" if len(groups) > 3 else ""
         warn(
-            f"{absent + odd:,} of {counted(len(grouped), 'run')} left out, because {self.tag} has no finite value "
+            f"{absent + odd:,} of {counted(len(grouped), 'run')} left out, because {self.tag} has no finite best value "
             f"({', '.join(why)}): {'; '.join(groups[:3])}{more}"
         )
 

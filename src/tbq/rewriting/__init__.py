@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tbq.rewriting.options import RewriteOptions
-from tbq.rewriting.report import Report, RunReport
+from tbq.rewriting.report import Rewritten, RunReport
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tbq.source.merge import Merging
     from tbq.storage import Storage
 
-__all__ = ["Report", "RunReport", "rewrite"]
+__all__ = ["Rewritten", "RunReport", "rewrite"]
 
 
 def rewrite(
@@ -46,7 +46,7 @@ def rewrite(
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
-) -> Report:
+) -> Rewritten:
     """Write the runs of `source` to the new directory `out`, one event file per run.
 
     Without options every record is copied byte for byte; the files of a run are joined in the order of their

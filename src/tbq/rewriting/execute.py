@@ -17,7 +17,7 @@ from tbq.errors import DamageError, SelectionError, SourceError, warn
 from tbq.export.target import unwritable
 from tbq.problems import Problem, is_damage, notices
 from tbq.rewriting import plan
-from tbq.rewriting.report import Report, RunReport
+from tbq.rewriting.report import Rewritten, RunReport
 from tbq.rewriting.target import LEFT, UnfinishedTarget, check, scratch
 from tbq.source import Run, discover, is_event_file
 from tbq.source.discover import Logs, refuse_lakes, refuse_remote_lakes, remote_for, sources
@@ -52,7 +52,7 @@ def execute(
     max_unpacked: Size | None = None,
     storage: Storage | None = None,
     cache: StrPath | None = None,
-) -> Report:
+) -> Rewritten:
     """Rewrite `source` to `out` as `options` say."""
     named = sources(source)
     refuse_lakes(named, "tbq rewrite needs event files")
@@ -91,7 +91,7 @@ def execute(
         written = [execution.run(index, beside, run.name in empty) for index, run in enumerate(runs)]
         if not any(run.file for run in written):
             raise _nothing_left(written, ", ".join(map(shown_path, discovered.paths)))
-    return Report(
+    return Rewritten(
         source=", ".join(map(shown_path, discovered.paths)),
         out=os.fspath(target),
         dry_run=options.dry_run,

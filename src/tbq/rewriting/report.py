@@ -33,7 +33,7 @@ class RunReport:
 
 
 @dataclass(frozen=True)
-class Report:
+class Rewritten:
     """The result of a rewrite; `print(report)` gives a few lines.
 
     >>> report = tbq.rewrite("runs", "smaller", drop_kind="images", dry_run=True)

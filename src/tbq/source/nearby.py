@@ -24,7 +24,7 @@ def hint_for(path: str) -> str | None:
     if alike:
         return f"closest: {', '.join(map(shown_path, alike))}"
     parent = _existing_parent(_absolute(path))
-    tops = _tops(folders_near(path), parent)
+    tops = tops_near(path)
     if tops:
         more = f" and {len(tops) - _SHOWN:,} more directories" if len(tops) > _SHOWN else ""
         return f"there are event files below {', '.join(map(shown_path, tops[:_SHOWN]))}{more}"
@@ -33,7 +33,14 @@ def hint_for(path: str) -> str | None:
     return f"the nearest directory that exists is {shown_path(parent)}"
 
 
-def folders_near(path: str) -> list[str]:
+def tops_near(path: str) -> list[str]:
+    """Directories near a local path without event files that have some, in them or below; names like its own first."""
+    tops = _tops(_folders_near(path), _existing_parent(_absolute(path)))
+    alike = [_from_here(str(_absolute(str(each)))) for each in _alike(Path(path))]
+    return sorted(tops, key=lambda top: alike.index(top) if top in alike else len(alike))
+
+
+def _folders_near(path: str) -> list[str]:
     """Directories with event files near a local path that has none: first around it, then above it."""
     here = _absolute(path)
     parent = _existing_parent(here)

@@ -28,7 +28,7 @@ def check(survey: Survey) -> Findings:
     path = survey.named_paths[0]
     state = "does not exist" if survey.errors else "has no event files"
     yield RULE.finding(
-        f"{state}, but there are event files in {some(folders)}",
+        f"{state}, but there are event files below {some(folders)}",
         path=path,
         hint=f"look there: tbq doctor {shell_word(folders[0])}",
     )
