@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import tensorboardX
 from PIL import Image
 
 import tbq
+from tbq.write.replacement import TensorboardXWriter
 
 RNG = np.random.default_rng(3)
 VALUES = RNG.normal(size=1000)
@@ -206,3 +208,41 @@ def test_embedding_files_as_tensorboardx(tmp_path):
     assert len(configs[0].embeddings) == 2
     assert configs[0].embeddings[0] == configs[1].embeddings[0]
     assert configs[0].embeddings[1].tensor_name == 'with "quotes":00000'
+
+
+def test_the_replacement_takes_arguments_in_tensorboardxs_order(tmp_path, read_events):
+    """`tbq.patch()` is for programs that cannot be changed."""
+
+    def log(writer):
+        writer.add_scalar("a", 1.0, 7, 5.0, "a name", "words")
+        writer.add_hparams({"lr": 0.1}, {"best": 2.0}, "trial", 3)
+        writer.add_image_with_boxes("i", RNG_BATCH[0], np.array([[1, 1, 4, 5]]), 7, 5.0, "CHW", ["cat"])
+        for step in range(2):
+            writer.add_scalars("lines", {"x": step, "y": np.float32(0.5)}, step, 5.0)
+        writer.export_scalars_to_json(tmp_path / "points.json")
+        points = json.loads((tmp_path / "points.json").read_text())
+        writer.export_scalars_to_json(tmp_path / "points.json")
+        assert (tmp_path / "points.json").read_text() == "{}"
+        writer.close()
+        return {name.removeprefix(writer.logdir): rows for name, rows in points.items()}
+
+    ours, theirs = (
+        log(kind(str(tmp_path / name)))
+        for name, kind in (("ours", TensorboardXWriter), ("theirs", tensorboardX.SummaryWriter))
+    )
+    assert (
+        ours
+        == theirs
+        == {"/lines/x": [[5.0, 0, 0.0], [5.0, 1, 1.0]], "/lines/y": [[5.0, 0, 0.5], [5.0, 1, 0.5]]}
+    )
+    assert (tmp_path / "ours/trial").is_dir() and (tmp_path / "theirs/trial").is_dir()
+    values = [
+        {
+            value.tag: (event.step, value.metadata.display_name, value.metadata.summary_description)
+            for path in (tmp_path / name).glob("events*")
+            for event in read_events(path)
+            for value in event.summary.value
+        }
+        for name in ("ours", "theirs")
+    ]
+    assert values[0] == values[1] and values[0]["a"] == (7, "a name", "words")

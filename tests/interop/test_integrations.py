@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import re
@@ -390,6 +391,19 @@ def test_patch_names_what_it_does_not_replace(monkeypatch):
     def make(kind=tensorboardX.SummaryWriter):
         return kind
 
+    def keyword(*, kind=tensorboardX.SummaryWriter):
+        return kind
+
+    bound = tensorboardX.SummaryWriter
+
+    def closure():
+        return bound
+
+    registry = types.ModuleType("registry")
+    registry.WRITERS = {"tensorboardX": tensorboardX.SummaryWriter}
+    registry.make = functools.partial(tensorboardX.SummaryWriter, flush_secs=1)
+    monkeypatch.setitem(sys.modules, "registry", registry)
+
     class Factory:
         def __init__(self):
             self.kind = tensorboardX.SummaryWriter
@@ -397,18 +411,22 @@ def test_patch_names_what_it_does_not_replace(monkeypatch):
     factory = Factory()
     monkeypatch.setitem(sys.modules, "keras.src.callbacks.tensorboard", types.ModuleType("tensorboard"))
     try:
-        with pytest.warns(
-            tbq.errors.TbqWarning, match=r"does not replace .*Call tbq.patch\(\) before"
-        ) as caught:
+        with pytest.warns(tbq.errors.TbqWarning) as caught:
             tbq.patch()
-        (said,) = (str(each.message) for each in caught)
+        said, keras = (str(each.message) for each in caught)
+        assert re.search(r"does not replace .*Call tbq.patch\(\) before", said)
+        assert re.search(r"keras\.callbacks\.TensorBoard.*use tbq\.integrations\.keras", keras)
         for place in (
             rf"the subclass \S+{Own.__name__}",
             rf"a default argument of \S+{make.__name__}",
             rf"an attribute of \S+{Factory.__name__}",
-            r"keras\.callbacks\.TensorBoard \(use tbq\.integrations\.keras",
+            r"a default argument of \S+keyword",
+            r"a variable of \S+closure",
+            r"registry\.WRITERS",
+            r"registry\.make",
         ):
             assert re.search(place, said), said
+        assert "vis_formats" not in said  # tensorboardX's own
         # The program really keeps the original classes there.
         assert not any(issubclass(each, tbq.SummaryWriter) for each in (Own, make(), factory.kind))
     finally:

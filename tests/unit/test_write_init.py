@@ -176,6 +176,12 @@ def test_a_copy_in_another_process(tmp_path: Path) -> None:
     assert len(points(tmp_path, "child")) == 1
 
 
+def test_an_unknown_argument_is_named_and_leaves_no_run(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="project"):
+        tbq.init(tmp_path, project="x")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_names_stay_below_the_log_directory(tmp_path: Path) -> None:
     for name in ("../x", "/x", ""):
         with pytest.raises(UsageError):

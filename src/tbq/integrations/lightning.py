@@ -118,6 +118,7 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
             metrics = {"hp_metric": metrics}
         if metrics:
             flat = self._sanitize_params(_convert._flatten_dict(params))
+            metrics = _convert._add_prefix(metrics, self._prefix, self.LOGGER_JOIN_CHAR)
             self.experiment.add_hparams(flat, metrics, run_name=".", global_step=step)
 
     @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]

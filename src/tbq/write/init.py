@@ -103,6 +103,7 @@ def init(
     >>> tbq.open("runs").series("loss", run="exp1").steps.tolist()
     [0, 1, 2]
     """
+    options.check(settings)
     values = {} if config is None else hparams(config)
     writer = RunWriter(log_dir, run=run or options.run_name(), resume=resume, **settings)
     writer.config = config

@@ -10,14 +10,14 @@ import importlib.util
 import os
 import sys
 from multiprocessing import spawn
-from types import FunctionType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tbq import wire
 from tbq.errors import warn
 from tbq.write import image
 from tbq.write.arguments import as_array, bad
-from tbq.write.replacement import Replacement
+from tbq.write.replacement import Replacement, TensorboardXWriter
 from tbq.write.writer import SummaryWriter
 
 if TYPE_CHECKING:
@@ -91,10 +91,6 @@ class TorchWriter(Replacement):
     """Replaces torch's writer. It is a class of its own so that `unpatch` finds every name bound to it."""
 
 
-class TensorboardXWriter(Replacement):
-    """Replaces tensorboardX's writer."""
-
-
 # module -> the name of its writer, and the replacement.
 _TARGETS: dict[str, tuple[str, Any]] = {
     "torch.utils.tensorboard.writer": ("SummaryWriter", TorchWriter),
@@ -116,7 +112,8 @@ def patch() -> None:
     `tbq.unpatch()` undoes it. Open writers do not change.
 
     It does not replace TensorFlow's writer (`tf.summary`), Keras' `TensorBoard` callback, which uses it, or classes
-    that a program has already bound in subclasses, attributes and default arguments. A warning names these.
+    that a program has already bound: in subclasses, attributes, default arguments, variables of functions and
+    dictionaries. A warning names these.
 
     >>> import tbq
     >>> tbq.patch()
@@ -133,12 +130,15 @@ def patch() -> None:
             theirs = getattr(sys.modules[name], attribute, None)
             _replace(sys.modules[name])
             held |= dict.fromkeys(_holders(theirs))
-    if _KERAS in sys.modules:
-        held["keras.callbacks.TensorBoard (use tbq.integrations.keras.TbqCallback)"] = None
     if held:
         warn(
             f"tbq.patch() does not replace {', '.join(held)}: they write with their own writer. Call tbq.patch() "
             "before they are defined or created"
+        )
+    if _KERAS in sys.modules:
+        warn(
+            "tbq.patch() does not replace keras.callbacks.TensorBoard, which writes with TensorFlow: use "
+            "tbq.integrations.keras.TbqCallback"
         )
 
 
@@ -148,14 +148,29 @@ def _holders(theirs: Any) -> list[str]:
         return []
     subclasses: list[type] = theirs.__subclasses__()
     held = [f"the subclass {each.__module__}.{each.__qualname__}" for each in subclasses]
+    own = {"tbq", theirs.__module__.partition(".")[0], "__mp_main__"}
+    variables = {
+        id(value): f"{name}.{variable}"
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] not in own
+        for variable, value in list(getattr(module, "__dict__", {}).items())
+    }
     for holder in gc.get_referrers(theirs):
-        owners = gc.get_referrers(holder) if isinstance(holder, dict | tuple) else [holder]
+        # Not isinstance: it asks the objects of other libraries, and some warn.
+        if id(holder) in variables and not issubclass(type(holder), (type, FunctionType, ModuleType, theirs)):
+            held.append(variables[id(holder)])  # such as a dictionary of writers
+            continue
+        owners = gc.get_referrers(holder) if isinstance(holder, dict | tuple | CellType) else [holder]
         for owner in owners:
             kind = owner if isinstance(owner, type) else type(owner)
             if isinstance(owner, ModuleType) or kind is theirs or theirs in kind.__mro__:
                 continue
-            if isinstance(owner, FunctionType) and theirs in (owner.__defaults__ or ()):
-                held.append(f"a default argument of {owner.__module__}.{owner.__qualname__}")
+            if isinstance(owner, FunctionType):
+                if theirs in (*(owner.__defaults__ or ()), *(owner.__kwdefaults__ or {}).values()):
+                    held.append(f"a default argument of {owner.__module__}.{owner.__qualname__}")
+            elif isinstance(owner, tuple):
+                functions = [each for each in gc.get_referrers(owner) if isinstance(each, FunctionType)]
+                held += [f"a variable of {each.__module__}.{each.__qualname__}" for each in functions]
             elif any(value is theirs for value in list(getattr(owner, "__dict__", {}).values())):
                 held.append(f"an attribute of {kind.__module__}.{kind.__qualname__}")
     return held

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tbq.write.arguments import as_array
 from tbq.write.file import failure_of_caller
 from tbq.write.writer import SummaryWriter
+
+if TYPE_CHECKING:
+    import os
 
 _ORDER = ("log_dir", "comment", "purge_step", "max_queue", "flush_secs", "filename_suffix", "write_to_disk")
 
@@ -53,3 +60,75 @@ class Replacement(SummaryWriter):
         if failure is not None:
             raise failure
         self._report()
+
+
+class TensorboardXWriter(Replacement):
+    """Replaces tensorboardX's writer; arguments that it orders in its own way come in its order."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        """The arguments of `Replacement`."""
+        self.scalar_dict: dict[str, list[list[Any]]] = {}
+        super().__init__(*arguments, **options)
+
+    def add_scalar(  # type: ignore[override]
+        self,
+        tag: Any,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+        display_name: str = "",
+        summary_description: str = "",
+        **options: Any,
+    ) -> None:
+        """Add a scalar."""
+        super().add_scalar(
+            tag,
+            scalar_value,
+            global_step,
+            walltime,
+            display_name=display_name,
+            summary_description=summary_description,
+            **options,
+        )
+
+    def add_scalars(
+        self,
+        main_tag: Any,
+        tag_scalar_dict: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+        **options: Any,
+    ) -> None:
+        """Add several lines of a chart, and keep them for `export_scalars_to_json`."""
+        walltime = time.time() if walltime is None else walltime
+        super().add_scalars(main_tag, tag_scalar_dict, global_step, walltime, **options)
+        for name, value in tag_scalar_dict.items():
+            points = self.scalar_dict.setdefault(f"{self.log_dir}/{main_tag}/{name}", [])
+            points.append([walltime, global_step, float(as_array(value, "tag_scalar_dict").squeeze())])
+
+    def export_scalars_to_json(self, path: str | os.PathLike[str]) -> None:
+        """Write what `add_scalars` has logged since the last call, as JSON."""
+        Path(path).write_text(json.dumps(self.scalar_dict), encoding="utf-8")
+        self.scalar_dict = {}
+
+    def add_hparams(  # type: ignore[override]
+        self, hparam_dict: Any, metric_dict: Any, name: Any = None, global_step: Any = None, **options: Any
+    ) -> None:
+        """Add hyperparameters."""
+        super().add_hparams(hparam_dict, metric_dict, global_step=global_step, name=name, **options)
+
+    def add_image_with_boxes(  # type: ignore[override]
+        self,
+        tag: Any,
+        img_tensor: Any,
+        box_tensor: Any,
+        global_step: Any = None,
+        walltime: Any = None,
+        dataformats: Any = "CHW",
+        labels: Any = None,
+        rescale: float = 1,
+    ) -> None:
+        """Add an image with boxes."""
+        super().add_image_with_boxes(
+            tag, img_tensor, box_tensor, global_step, walltime, rescale, dataformats, labels
+        )

@@ -115,6 +115,10 @@ def prefix_and_no_metric(name):
     trainer(logger(name, prefix="p", default_hp_metric=False)).fit(Model(), data(), data())
 
 
+def prefix(name):
+    trainer(logger(name, prefix="p")).fit(Model(), data(), data())
+
+
 def experiment_by_hand(name):
     log = logger(name)
     model, run = Model(), trainer(log)
@@ -126,7 +130,7 @@ def experiment_by_hand(name):
 
 PROGRAMS = [
     fit_then_validate_and_test_twice, test_only, validate_then_fit, second_fit, resumed, exception_then_test,
-    list_of_loggers, loader_with_workers, prefix_and_no_metric, experiment_by_hand,
+    list_of_loggers, loader_with_workers, prefix_and_no_metric, prefix, experiment_by_hand,
 ]  # fmt: skip
 
 if __name__ == "__main__":
