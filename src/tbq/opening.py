@@ -175,7 +175,10 @@ def _hint(paths: list[str]) -> str:
     """Directories with event files near the only path; otherwise, how to recognise event files."""
     from tbq.source.nearby import hint_for
 
-    near = hint_for(paths[0]) if len(paths) == 1 and not is_remote(paths[0]) else None
+    if any(map(is_remote, paths)):
+        local = "logs of other trackers are read from this machine only: copy them"
+        return f"event files have 'tfevents' in their name; {local}"
+    near = hint_for(paths[0]) if len(paths) == 1 else None
     return (
         near
         or "event files have 'tfevents' in their name; print the writer's absolute log_dir, and look there"

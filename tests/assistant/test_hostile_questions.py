@@ -42,6 +42,7 @@ def assistant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("leaderbord", {}, "no tool leaderbord; closest: leaderboard"),
+    ("leaderboard", {"runs": "a"}, "no argument runs; closest: run; arguments: metric, best, by, run, top"),
     ("curve", {}, "tag: field required"),
     ("curve", {"tag": 7}, "tag: input should be a valid string"),
     ("curve", {"tag": "val/los"}, "no tag is named val/los; closest: val/loss"),

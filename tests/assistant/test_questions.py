@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -113,3 +114,43 @@ def test_the_answers_are_those_of_the_library(assistant: Assistant) -> None:
         said = assistant.ask("diagnose", run=run).text
         for line in (*found.happened, *found.before, *found.missing):
             assert line in said
+
+
+MORE = [
+    ("overview", {"run": "jobs"}), ("overview", {"tag": "*grad*"}), ("leaderboard", {"run": "lr0.01*"}),
+    ("leaderboard", {"run": SEED, "by": "batch_size"}), ("curve", {"tag": "train/loss", "run": "*"}),
+    ("curve", {"tag": "train/loss", "run": "lr=0.003"}), ("curve", {"tag": "train/loss", "run": "#9"}),
+    ("curve", {"tag": "val/loss", "run": "lr0*", "by": "lr"}), ("compare", {"a": "jobs", "b": BEST}),
+    ("compare", {"a": "#9", "b": "jobs"}), ("look", {"tag": "train/loss", "run": "lr=0.003"}),
+]  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
+def test_each_answer_ends_with_a_command_that_works(assistant: Assistant) -> None:
+    from click.testing import CliRunner
+
+    from tbq.cli.app import app
+
+    for tool, arguments in [*(call for each in QUESTIONS for call in each.calls), *MORE]:
+        reply = assistant.ask(tool, **arguments)
+        assert not reply.is_error, reply.text
+        words = shlex.split(reply.text.splitlines()[-1].removeprefix("same: tbq "), comments=True)
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, (words, done.output[:1000])
+
+
+def test_only_the_runs_that_are_asked_about_count(assistant: Assistant) -> None:
+    """The counts of tags, the metric that is taken, and the commands."""
+    said = assistant.ask("overview", run="jobs/overfit").text
+    assert "train/loss (1 run, 60 rows)" in said and "val/loss (1 run, 20 rows)" in said
+    assert said.endswith("--run jobs/overfit")
+    said = assistant.ask("leaderboard", run=["jobs/spike", "jobs/paused"]).text
+    assert "by the min of train/loss" in said
+    assert said.endswith("--run jobs/spike --run jobs/paused --best train/loss:min")
+    said = assistant.ask("compare", a="jobs/spike", b="jobs/paused").text
+    assert "train/loss: they part at" in said and "metric: took" not in said
+    said = assistant.ask("compare", a="jobs", b="lr0.003_bs32_s1").text
+    assert said.endswith("""--by 're:(jobs|lr0\\.003_bs32_s1)(/.*)?'""")
+    said = assistant.ask("diagnose").text
+    assert "select run, state, last_step from runs where state in" in said.splitlines()[-1]

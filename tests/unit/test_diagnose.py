@@ -77,6 +77,19 @@ def test_what_changed_and_what_did_not() -> None:
     assert not any(each.changed for each in changes(history, 40, 45))
 
 
+def test_one_loss_that_breaks(tmp_path: Path) -> None:
+    with tbq.SummaryWriter(tmp_path / "run") as writer:
+        for step in range(50):
+            writer.add_scalar("train/loss", 1 / (1 + step), step)
+            writer.add_scalar("aux/loss", 0.5 if step < 30 else math.nan, step)
+    found = tbq.open(tmp_path).diagnose("run")
+    assert found.state == "diverged" and found.step == 29
+    assert found.happened == [
+        "aux/loss left its course after step 29 (0.5), and is not finite from step 30 on (20 values)",
+        "train/loss: best 0.02 at step 49",
+    ]
+
+
 def test_restarts_are_counted_once() -> None:
     places = {"a": [(10, 5.0), (20, 9.0)], "b": [(12, 5.5), (22, 9.5)], "rare": [(30, 9.9)]}
     assert [each.step for each in restarts_of(places)] == [10, 20]

@@ -257,7 +257,9 @@ def test_nothing_is_left_in_the_cache_but_copies(bucket: Bucket, runs: Path, tmp
 @pytest.mark.long
 def test_clear_words(bucket: Bucket, runs: Path) -> None:
     bucket.upload(runs, "runs")
+    bucket.put("wandb/run-a/run-a.wandb", b":W&B")
     cases = {
+        bucket.url("wandb"): ("logs of other trackers are read from this machine only: copy them", {}),
         bucket.url("runz"): (f"nothing is here\n  closest: {bucket.url('runs')}", {}),
         bucket.url("no*"): ("no directory or event file matches this pattern", {}),
         "s3://no-bucket-of-this-name/x": ("the bucket does not exist", {}),

@@ -136,7 +136,7 @@ def value(number_: float, digits: int = 4) -> str:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """A command; if it is too long, long names become globs of their beginning, and a long query is left out.
+    """A command. If it is too long, long names become globs of their beginning; then it does not name runs, or a query.
 
     >>> command_line(["tbq", "show", "runs", "my notes"])
     "tbq show runs 'my notes'"
@@ -148,4 +148,11 @@ def command_line(words: Sequence[str]) -> str:
         return " ".join([*map(shell_word, words[:-1]), "QUERY"])
     short = [word if len(word) <= _NAME else glob.escape(word[: _NAME // 2]) + "*" for word in words]
     line = " ".join(map(shell_word, short))
-    return line if tokens(line) <= _COMMAND else f"{' '.join(map(shell_word, short[:3]))} …"
+    if tokens(line) <= _COMMAND:
+        return line
+    if "--run" in short:
+        fewer = [
+            word for before, word in zip(["", *short], short, strict=False) if "--run" not in (before, word)
+        ]
+        return f"{command_line(fewer)}  # of all runs"
+    return f"{' '.join(map(shell_word, short[:3]))} …"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
-from tbq.assistant.names import hparams_in, main_metric, paths_of, runs_of
+from tbq.assistant.names import hparams_in, main_metric, paths_of, run_words, runs_of
 from tbq.query import student
 from tbq.query.groups import value_text
 from tbq.roles import best_of, is_evaluation, role
@@ -40,16 +41,19 @@ def compare(log: LiveLog, a: str, b: str, metric: str | None = None) -> ToolAnsw
     first, second = runs_of(log, a, answer), runs_of(log, b, answer)
     if set(first) == set(second):
         raise AskedWrongError(f"a and b are the same: {some([shown(run) for run in first])}")
-    tag = main_metric(log, metric, answer)
+    tag = main_metric(log, metric, [*first, *second], answer)
     paths = paths_of(log)
     if len(first) == len(second) == 1:
         answer.command = ["tbq", "compare", *paths, *first, *second]
     else:
         answer.command = ["tbq", "summary", *paths, "--best", f"{tag}:{best_of(tag)}"]
         names = [*hparams_in(log, a), *hparams_in(log, b)]
-        answer.command += ["--by", ",".join(dict.fromkeys(f"hparam.{name}" for name in names))] if names else [
-            "--run", a, "--run", b,
-        ]  # fmt: skip
+        if names:
+            answer.command += ["--by", ",".join(dict.fromkeys(f"hparam.{name}" for name in names))]
+        elif all(_is_below(name, runs) for name, runs in ((a, first), (b, second))):
+            answer.command += ["--by", f"re:({re.escape(a)}|{re.escape(b)})(/.*)?"]
+        else:
+            answer.command += run_words(log, [a, b])
     for name, runs in (("a", first), ("b", second)):
         answer.say(f"{name}: {_described(log, runs)}")
     shared = len(set(first) & set(second))
@@ -57,11 +61,15 @@ def compare(log: LiveLog, a: str, b: str, metric: str | None = None) -> ToolAnsw
         answer.note(f"{counted(shared, 'run')} in both a and b")
     answer.listing("hyperparameters that differ (a, b)", _hparams(log, first, second), "hyperparameters")
     answer.say(_parting(log, tag, first, second))
-    tags = [tag, *(each for each in _metrics(log) if each != tag)]
+    tags = [tag, *(each for each in _metrics(log, [*first, *second]) if each != tag)]
     rows = [row for each in tags[:_MOST_METRICS] for row in _metric(log, each, first, second)]
     hint = "tbq compare shows all" if len(first) == len(second) == 1 else ""
     answer.listing("metrics (a, b, b - a)", rows, "metrics", hint, max(len(tags) - _MOST_METRICS, 0))
     return answer
+
+
+def _is_below(folder: str, runs: Sequence[str]) -> bool:
+    return all(run == folder or run.startswith(f"{folder}/") for run in runs)
 
 
 def _described(log: LiveLog, runs: Sequence[str]) -> str:
@@ -97,10 +105,10 @@ def _values(counts: Counter[str]) -> str:
     return some([shown(text) for text, _ in counts.most_common()], _VALUES)
 
 
-def _metrics(log: LiveLog) -> list[str]:
+def _metrics(log: LiveLog, runs: Sequence[str]) -> list[str]:
     """Scalars that are metrics, those of evaluations first, then all others."""
     with log.lock:
-        tags = [tag for tag, kinds, _ in log.index.totals() if "scalars" in kinds]
+        tags = [tag for tag, kinds, _ in log.index.totals(runs) if "scalars" in kinds]
     return sorted(tags, key=lambda tag: (role(tag) not in ("loss", "score"), not is_evaluation(tag)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
-from tbq.assistant.names import Names, grouping_of, paths_of, runs_of, tags_of
+from tbq.assistant.names import Names, grouping_of, paths_of, run_words, runs_of, tags_of
 from tbq.assistant.tokens import tokens
 from tbq.errors import TbqError
 from tbq.roles import best_of
@@ -58,7 +58,7 @@ def curve(
         raise AskedWrongError(wrong.message) from None
     answer = ToolAnswer(BUDGET)
     runs, tags = runs_of(log, run, answer), tags_of(log, tag, answer)
-    answer.command = _command(log, tags, runs, run, by, steps)
+    answer.command = _command(log, tags, run, by, steps)
     series, total = _series(log, tags, runs, by)
     if not series:
         raise AskedWrongError(
@@ -193,13 +193,9 @@ def _thinned(steps: NDArray[np.int64], values: NDArray[np.float64], most: int) -
     return list(zip(steps.tolist(), values.tolist(), strict=True))[:most]
 
 
-def _command(
-    log: LiveLog, tags: Sequence[str], runs: Sequence[str], run: Names, by: Names, steps: str | None
-) -> list[str]:
+def _command(log: LiveLog, tags: Sequence[str], run: Names, by: Names, steps: str | None) -> list[str]:
     words = ["tbq", "reduce" if by is not None else "export", *paths_of(log)]
     if by is not None:
         words += ["--by", grouping_of(log, by), "--stat", "mean"]
     words += [word for tag in tags[:5] for word in ("--tag", tag)]
-    if run is not None:
-        words += [word for each in runs[:_MOST_SERIES] for word in ("--run", each)]
-    return words + (["--steps", steps] if steps else [])
+    return words + run_words(log, run) + (["--steps", steps] if steps else [])

@@ -31,7 +31,8 @@ def diagnose(log: LiveLog, run: str | None = None, job: Job | None = None) -> To
     answer = ToolAnswer(BUDGET)
     paths = paths_of(log)
     if run is None:
-        answer.command = ["tbq", "doctor", *paths]
+        query = f"select run, state, last_step from runs where state in {_TROUBLE}"
+        answer.command = ["tbq", "sql", *paths, query]
         _needing(log, answer)
         return answer
     name = single_run(log, run, answer)

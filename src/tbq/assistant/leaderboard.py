@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
-from tbq.assistant.names import Names, grouping_of, main_metric, paths_of, runs_of
+from tbq.assistant.names import Names, grouping_of, main_metric, paths_of, run_words, runs_of
 from tbq.errors import TbqError
 from tbq.query.configurations import Ranking
 from tbq.query.groups import value_text
@@ -41,7 +41,7 @@ def leaderboard(
         raise AskedWrongError(f"top: got {top}, want a whole number from 1 to {_MOST}")
     answer = ToolAnswer(BUDGET)
     runs = runs_of(log, run, answer)
-    tag = main_metric(log, metric, answer)
+    tag = main_metric(log, metric, runs, answer)
     way = best or best_of(tag)
     of_runs = metric_values(log, tag, way, runs)
     finite = {name: each for name, each in of_runs.items() if math.isfinite(each)}
@@ -51,7 +51,7 @@ def leaderboard(
         hparams = {name: of.values for name in runs if (of := log.hparams.get(name))}
     matter = importances(of_runs, way, hparams) if any(name in hparams for name in of_runs) else []
     groups = _groups(log, by, matter)
-    answer.command = ["tbq", "summary", *paths_of(log), "--best", f"{tag}:{way}"]
+    answer.command = ["tbq", "summary", *paths_of(log), *run_words(log, run), "--best", f"{tag}:{way}"]
     answer.say(f"by the {way} of {shown(tag)} in each run, {'lower' if way == 'min' else 'higher'} is better")
     if groups is not None:
         answer.command = [*answer.command, "--by", groups]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown
-from tbq.assistant.names import Names, paths_of, runs_of, single_run, tags_of
+from tbq.assistant.names import Names, paths_of, run_words, runs_of, single_run, tags_of
 from tbq.assistant.tokens import beginning
 from tbq.errors import TbqError, missing
 from tbq.kinds.show import described
@@ -155,8 +155,7 @@ def _curves(log: LiveLog, answer: ToolAnswer, tag: str, run: Names) -> bytes:
             f"{len(having) - _RUNS:,} of {len(having):,} runs left out: name run=, or use curve with by="
         )
     having = having[:_RUNS]
-    words = [word for each in having for word in ("--run", each)] if run is not None else []
-    answer.command = ["tbq", "plot", *paths_of(log), "--tag", tag, *words]
+    answer.command = ["tbq", "plot", *paths_of(log), "--tag", tag, *run_words(log, run)]
     answer.say(f"curves of {shown(tag)}: {some([shown(each) for each in having], _RUNS)}")
     stream = io.BytesIO()
     scalars = Table(table(log, tag, having), "scalars")

@@ -60,6 +60,16 @@ def runs_of(log: LiveLog, names: Names, answer: ToolAnswer) -> list[str]:
     return list(chosen)
 
 
+def run_words(log: LiveLog, names: Names) -> list[str]:
+    """The options of a command that select these runs: numbers and configurations as the names of their runs."""
+    every = log.shown()
+    words: list[str] = []
+    for item in items_of(names, "run"):
+        is_selection = item.startswith("re:") or Selection.of(item, "run").resolve(every).names
+        words += [item] if is_selection else _members(log, item, every)
+    return [word for name in words for word in ("--run", name)]
+
+
 def single_run(log: LiveLog, name: str, answer: ToolAnswer) -> str:
     """The one run that a name means."""
     runs = runs_of(log, name, answer)
@@ -183,15 +193,15 @@ def _no_tag(item: str, known: Sequence[str], kinds: dict[str, dict[str, int]], k
     return f"no tag is named {shown(item)}{tip}"
 
 
-def main_metric(log: LiveLog, metric: str | None, answer: ToolAnswer) -> str:
-    """The metric of a question; without one, the evaluation loss or score that most runs have."""
+def main_metric(log: LiveLog, metric: str | None, runs: Sequence[str], answer: ToolAnswer) -> str:
+    """The metric of a question; without one, the evaluation loss or score that most of these runs have."""
     if metric is not None:
         tags = tags_of(log, metric, answer)
         if len(tags) > 1:
             raise AskedWrongError(f"{shown(metric)} means {len(tags)} tags, want one: {some(tags, 5)}")
         return tags[0]
     with log.lock:
-        totals = log.index.totals()
+        totals = log.index.totals(runs)
     scalars = [(tag, kinds["scalars"], rows) for tag, kinds, rows in totals if "scalars" in kinds]
     metrics = [each for each in scalars if role(each[0]) in ("loss", "score")]
     if not metrics:

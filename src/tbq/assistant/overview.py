@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tbq.assistant.answer import ToolAnswer, shown
-from tbq.assistant.names import Names, paths_of, runs_of, tags_of
+from tbq.assistant.names import Names, items_of, paths_of, run_words, runs_of, tags_of
 from tbq.assistant.restarts import dropped, resumed
 from tbq.numbers import compact, duration
 from tbq.query.groups import value_key, value_text
@@ -33,8 +33,10 @@ _ROLES = {
 def overview(log: LiveLog, run: Names = None, tag: Names = None) -> ToolAnswer:
     """The answer of the tool `overview`."""
     paths = paths_of(log)
-    answer = ToolAnswer(BUDGET, ["tbq", "tags" if tag is not None or run is not None else "ls", *paths])
+    answer = ToolAnswer(BUDGET)
     runs = runs_of(log, run, answer)
+    answer.command = ["tbq", "ls" if tag is None else "tags", *paths, *run_words(log, run)]
+    answer.command += [word for each in items_of(tag, "tag") for word in ("--tag", each)]
     _runs(log, runs, answer, listed=run is not None)
     if run is None and tag is None:
         _hparams(log, answer)
@@ -110,15 +112,7 @@ def _hparams(log: LiveLog, answer: ToolAnswer) -> None:
 def _tags(log: LiveLog, runs: list[str], answer: ToolAnswer, wanted: set[str] | None) -> None:
     """The tags by what their names mean, and other kinds."""
     with log.lock:
-        totals = log.index.totals()
-        if len(runs) < len(log.states):
-            present = {
-                log.index.tags[code]
-                for run in runs
-                if run in log.index.of_run
-                for code in log.index.of_run[run].tag
-            }
-            totals = [each for each in totals if each[0] in present]
+        totals = log.index.totals(runs)
     groups: dict[str, list[str]] = {}
     for tag, kinds, rows in totals:
         if wanted is not None and tag not in wanted:

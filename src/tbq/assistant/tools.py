@@ -58,17 +58,24 @@ class _ToolServer(MCPServer[Any]):
     """The server with short errors: no traces, no addresses, the closest name for an unknown tool."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        known = [tool.name for tool in await self.list_tools()]
+        known = {tool.name: list(tool.input_schema["properties"]) for tool in await self.list_tools()}
         if name not in known:
-            near = closest(name[:100], known)
-            tip = f"; closest: {', '.join(near)}" if near else ""
-            return _failed(f"no tool {shown(name)}{tip}; tools: {', '.join(known)}")
+            return _failed(_unknown("tool", name, list(known)))
+        odd = next((each for each in arguments if each not in known[name]), None)
+        if odd is not None:
+            return _failed(_unknown("argument", odd, known[name]))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as wrong:
             if isinstance(wrong.__cause__, ValidationError):
                 return _failed(_what_is_wrong(wrong.__cause__))
             raise
+
+
+def _unknown(what: str, name: str, known: list[str]) -> str:
+    near = closest(name[:100], known)
+    tip = f"; closest: {', '.join(near)}" if near else ""
+    return f"no {what} {shown(name)}{tip}; {what}s: {', '.join(known)}"
 
 
 def make_server(log: LiveLog) -> MCPServer[Any]:

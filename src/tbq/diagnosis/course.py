@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -129,10 +129,12 @@ def pauses(history: RunHistory) -> list[Pause]:
     return sorted(found, key=lambda each: -each.seconds)[:_MOST]
 
 
-def milestones(history: RunHistory) -> Iterator[str]:
-    """The best and the last value of the metrics that were evaluated; without any, of all metrics."""
+def milestones(history: RunHistory, left: Sequence[Departure] = ()) -> Iterator[str]:
+    """The best and the last value of the metrics that were evaluated; without any, of all metrics. Not of those that
+    left their course."""
     several = [tag for tag, each in history.series.items() if len(each.steps) > 1]
-    metrics = [tag for tag in several or history.series if role(tag) in ("loss", "score")]
+    gone = {each.tag for each in left}
+    metrics = [tag for tag in several or history.series if role(tag) in ("loss", "score") and tag not in gone]
     chosen = [tag for tag in metrics if is_evaluation(tag)] or metrics
     for tag in chosen[:_MOST]:
         series, way = history.series[tag], best_of(tag)

@@ -81,7 +81,7 @@ def diagnosed(history: RunHistory) -> Diagnosis:
         happened.append(f"so did {counted(len(left) - _FEW, 'other tag')}")
     happened += [each.message for each in idle]
     happened += list(_restarts(history))
-    happened += [] if left else milestones(history)
+    happened += milestones(history, left)
     anchor = _anchor(history, left, idle)
     before: list[QuantityChange] = [] if anchor is None else changes(history, *anchor)
     return Diagnosis(

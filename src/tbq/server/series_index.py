@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -132,13 +132,16 @@ class Index:
         tags = self._joined()[0]
         return int(np.count_nonzero(np.diff(tags))) + bool(len(tags))
 
-    def totals(self) -> list[tuple[str, dict[str, int], int]]:
-        """Each tag, with the number of runs by kind and the number of rows; in natural order."""
-        if not self.of_run:
+    def totals(self, of_runs: Iterable[str] | None = None) -> list[tuple[str, dict[str, int], int]]:
+        """Each tag of these runs (default: all), with the number of runs by kind and of rows; in natural order."""
+        chosen: Collection[RunSeries] = self.of_run.values()
+        if of_runs is not None:
+            chosen = [self.of_run[run] for run in of_runs if run in self.of_run]
+        if not chosen:
             return []
-        tags = np.concatenate([series.tag for series in self.of_run.values()])
-        kinds = np.concatenate([series.kind for series in self.of_run.values()])
-        rows = np.concatenate([series.rows for series in self.of_run.values()])
+        tags = np.concatenate([series.tag for series in chosen])
+        kinds = np.concatenate([series.kind for series in chosen])
+        rows = np.concatenate([series.rows for series in chosen])
         count = max(len(self.kinds), 1)
         runs = np.bincount(tags.astype(np.int64) * count + kinds, minlength=len(self.tags) * count)
         total = np.bincount(tags, rows.astype(np.float64), minlength=len(self.tags))

@@ -87,13 +87,15 @@ class Guard:
             return Refusal(
                 403,
                 f"this server does not answer for the host {host[:100]!r}",
-                "open it by the address that tbq serve printed, or name the host: --allow-host",
+                "use the address that tbq printed, or name the host: tbq serve --allow-host",
             )
         if not self._own_site(method, path, headers, host):
             return Refusal(403, "requests of other sites are refused", "open the page by its own address")
         if self.token is not None and not self.admits(headers, query):
             return Refusal(
-                401, "the token is missing or wrong", "open the address with ?token=… that tbq serve printed"
+                401,
+                "the token is missing or wrong",
+                "take the address with ?token=…, or the token, that tbq printed",
             )
         return None
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tbq.problems import Problem
-from tbq.source.formats.text_rows import parsed
-from tbq.text import counted
+from tbq.source.formats.text_rows import NOT_METRICS, parsed
+from tbq.text import counted, some
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,11 @@ class OddCells:
             self._odd[name] = count + len(odd), first
 
     def problems(self, path: str) -> Iterable[Problem]:
-        """One problem per column with numbers and texts."""
+        """One problem per column with numbers and texts, and a note of the columns without numbers."""
+        texts = [name for name in self._odd if name not in self._numeric and name not in NOT_METRICS]
+        if texts:
+            message = f"left out, because no cell is a number: {some(list(map(repr, texts)))}"
+            yield Problem("bad_rows", "info", message, path=path)
         for name, (count, first) in self._odd.items():
             if name in self._numeric:
                 message = (

@@ -16,7 +16,7 @@ _HEAD = 1 << 16
 
 
 def head_of(path: str) -> tuple[list[str], list[str]]:
-    """The names and the first row of a CSV file of numbers; empty lists if it is not one."""
+    """The names and the first row of a CSV file; empty lists if it is not one."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     lines = head.split(b"\n", 2)
@@ -29,9 +29,7 @@ def head_of(path: str) -> tuple[list[str], list[str]]:
         return [], []
     names = [name.strip() for name in names]
     is_regular = len(names) == len(row) and all(names) and len(set(names)) == len(names)
-    if not is_regular or any(isinstance(parsed(cell), str) for cell in row):
-        return [], []
-    return names, row
+    return (names, row) if is_regular else ([], [])
 
 
 class _CsvFormat(Format):
@@ -43,8 +41,14 @@ class _CsvFormat(Format):
         raise NotImplementedError
 
     def logs(self, path: str) -> Iterable[Log]:
-        names, _ = head_of(path)
-        return [Log(self.writer, path, format=self.writer)] if names and self.is_log(names) else []
+        names, row = head_of(path)
+        texts = {name for name, cell in zip(names, row, strict=True) if isinstance(parsed(cell), str)}
+        is_log = bool(names) and self.is_log(names) and self.may_be_texts(names, texts)
+        return [Log(self.writer, path, format=self.writer)] if is_log else []
+
+    def may_be_texts(self, _names: list[str], texts: set[str]) -> bool:
+        """Whether these columns of a log may begin with a text."""
+        return not texts
 
     def translator(self, log: Log) -> CsvTable:
         beside = os.path.join(os.path.dirname(log.path), self.hparams)
@@ -59,6 +63,9 @@ class LightningFormat(_CsvFormat):
 
     def is_log(self, names: list[str]) -> bool:
         return "step" in names and len(names) > 1
+
+    def may_be_texts(self, names: list[str], texts: set[str]) -> bool:
+        return "step" not in texts and len(names) - len(texts) > 1
 
 
 class UltralyticsFormat(_CsvFormat):

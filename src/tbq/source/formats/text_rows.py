@@ -18,7 +18,7 @@ STEP_COLUMNS = ("step", "training_iteration", "global_step", "epoch")
 SEPARATORS = ",;\t"
 # Keys of Ray that describe a trial and are not metrics, if one of them is its number.
 _TRIAL = "trial_id"
-_NOT_METRICS = {"config", "pid", _TRIAL, "date", "hostname", "node_ip", "experiment_id"}
+NOT_METRICS = {"config", "pid", _TRIAL, "date", "hostname", "node_ip", "experiment_id"}
 _BLANK = {"", "na", "none", "null"}
 _NONFINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _WHOLE = re.compile(r"([+-]?\d{16,1000})(\.0*)?")  # from 2^53 on, a float64 may not be exact
@@ -193,4 +193,4 @@ def flat_row(row: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 def _describes(name: str, names: Container[str]) -> bool:
     """Whether a column or key describes a trial of Ray; `names` are those beside it."""
-    return _TRIAL in names and name.split("/", 1)[0] in _NOT_METRICS
+    return _TRIAL in names and name.split("/", 1)[0] in NOT_METRICS
