@@ -28,6 +28,12 @@ struct PartSettings {
   static inline const Renames kNone;
 };
 
+// Whether a tag has another first metadata in an earlier part of its file.
+bool differ(const std::vector<SessionMetadata>& earlier, const std::vector<SessionMetadata>& later) {
+  return !earlier.empty() && !later.empty() &&
+         !std::ranges::equal(earlier.front().bytes, later.front().bytes);
+}
+
 class Decoder {
  public:
   Decoder(const std::vector<FileSpec>& files, const DecodeOptions& options)
@@ -246,7 +252,8 @@ class Decoder {
     return std::any_of(part.tags.all.begin(), part.tags.all.end(), [&](const auto& entry) {
       return entry->passed && std::any_of(before.begin(), before.end(), [&](const Part* earlier) {
                const TagEntry* known = earlier->tags.find(entry->tag);
-               return known && (known->kinds() & options_.kinds) != 0;
+               return known &&
+                      ((known->kinds() & options_.kinds) != 0 || differ(known->metadata, entry->metadata));
              });
     });
   }

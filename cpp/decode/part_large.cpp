@@ -118,7 +118,7 @@ bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
   if (!untagged_name(value.field).empty()) return false;  // a single key would decide everything
   const std::string tag(name_of(value, bytes));
   TagEntry* here = part_.tags.find(tag);
-  const TagEntry* known = nullptr;  // the entry that knows most: with this session's metadata
+  const TagEntry* known = nullptr;  // the entry with this session's metadata: the first counts
   uint16_t fields = 0;
   uint64_t leads = 0;
   Kinds kinds = 0;
@@ -127,7 +127,7 @@ bool PartDecoder::agrees(const ValueRef& value, const EventBytes& bytes) {
     fields |= entry->fields;
     leads |= entry->leads;
     kinds |= entry->kinds();
-    if (!known || !entry->metadata.empty()) known = entry;
+    if (!known || known->metadata.empty()) known = entry;
   };
   for (const Part* part : options_.before) add(part->tags.find(tag));
   add(here);

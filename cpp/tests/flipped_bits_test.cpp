@@ -157,6 +157,24 @@ TEST(parts_report_the_same_damage_as_the_entire_file) {
   }
 }
 
+// The first metadata of a tag counts, also in parts that begin after it.
+TEST(parts_report_the_same_damage_if_the_metadata_of_a_tag_changes) {
+  Log log;
+  log.add(message(5, strings("t", kSmall, "text")));
+  for (int i = 0; i < 12; ++i) log.add(message(5, strings("t", i % 2 == 0 ? kSmall : kLarge, "images")));
+  tbq::DecodeOptions options = asked(tbq::bit(tbq::Kind::scalars));
+  for (const auto& [begin, size] : log.large) {
+    std::string content = log.bytes;
+    content[begin + size / 2] ^= 4;
+    const tbq::MemoryFile file(content);
+    for (options.threads = 1; options.threads < 6; ++options.threads) {
+      options.split = options.threads == 1 ? content.size() : 1;
+      const tbq::Result result = tbq::decode({{file.path(), 0}}, options);
+      CHECK(result.files[0].faults.size() == 1 && result.files[0].faults[0].offset == begin);
+    }
+  }
+}
+
 // All of them are skipped, except the first record of a tag.
 TEST(records_of_known_unwanted_tags_are_not_read) {
   Log log;

@@ -194,3 +194,22 @@ def test_the_same_table_gives_the_same_bytes_at_any_time(tmp_path, monkeypatch, 
         with zipfile.ZipFile(io.BytesIO(made[0])) as archive:
             assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
             assert not any(b"202" in archive.read(name) for name in archive.namelist() if "docProps" in name)
+
+
+@pytest.mark.parametrize("ending", SAME)
+def test_the_same_table_gives_the_same_bytes_however_it_is_divided(tmp_path, ending):
+    whole = pa.table(
+        {
+            "tag": pa.array(["a"] * 50 + ["b"] * 50).dictionary_encode(),
+            "step": range(100),
+            "text": [None, "x"] * 50,
+        }
+    )
+    made = []
+    for size in (100, 50, 7):
+        parts = [whole.slice(first, size) for first in range(0, 100, size)]
+        path = tmp_path / str(size) / f"a.{ending}"
+        path.parent.mkdir()
+        tbq.Table(pa.concat_tables(parts), kind="scalars").write(path)
+        made.append(path.read_bytes())
+    assert made[0] == made[1] == made[2]

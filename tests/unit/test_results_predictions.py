@@ -282,6 +282,30 @@ def test_unknown_outputs_do_not_decide_what_the_others_are(outputs, labels, name
         np.testing.assert_equal(columns(predictions(iter(parts))), want)
 
 
+@pytest.mark.parametrize("labels", [[0, 1, 1], [0.0, 1.0, 1.0], [True, False, True]])
+def test_if_every_output_is_unknown_no_empty_batch_decides(labels):
+    outputs = np.full(3, np.nan)
+    want = columns(predictions(outputs, labels=labels))
+    assert list(want)[3] == "confidence"
+    for cut in range(4):
+        parts = [(outputs[:cut], labels[:cut]), (outputs[cut:], labels[cut:])]
+        np.testing.assert_equal(columns(predictions(iter(parts))), want)
+
+
+def test_logits_are_judged_after_the_activation():
+    outputs, labels = [0.25, 0.5, -3.0, 2.0], [0, 1, 0, 1]
+    want = columns(predictions(outputs, labels=labels, task="binary", activation="sigmoid"))
+    for cut in range(5):
+        parts = [(outputs[:cut], labels[:cut]), (outputs[cut:], labels[cut:])]
+        assert columns(predictions(iter(parts), activation="sigmoid")) == want
+
+
+@pytest.mark.parametrize("activation", [None, "softmax", "sigmoid"])
+def test_outputs_without_columns(activation):
+    with pytest.raises(UsageError, match=r"have shape \(3, 0\), which holds no numbers"):
+        predictions(np.zeros((3, 0)), activation=activation)
+
+
 def _outcome(make):
     try:
         return make().to_arrow()

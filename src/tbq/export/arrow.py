@@ -11,6 +11,8 @@ from tbq.export.options import with_origin
 if TYPE_CHECKING:
     from tbq.export.options import ExportOptions
 
+_BATCH = 1 << 16  # rows: how a table is divided in memory depends on the number of threads
+
 
 def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     """Write the table as an Arrow IPC file, with its origin in the metadata as in Parquet."""
@@ -19,4 +21,5 @@ def write(table: pa.Table, stream: IO[bytes], options: ExportOptions) -> None:
     compression = "lz4" if options.format == "feather" and pa.Codec.is_available("lz4") else None
     settings = pa.ipc.IpcWriteOptions(compression=compression)
     with pa.ipc.new_file(stream, table.schema, options=settings) as writer:
-        writer.write_table(table, max_chunksize=1 << 20)
+        for first in range(0, len(table), _BATCH):
+            writer.write_table(table.slice(first, _BATCH).combine_chunks())

@@ -69,5 +69,5 @@ def activated(flat: Array, activation: Activation) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         if activation == "sigmoid":
             return np.asarray(1 / (1 + np.exp(-values)))
-        raised = np.exp(values - values.max(axis=1, keepdims=True))
+        raised = np.exp(values - values.max(axis=1, keepdims=True, initial=-np.inf))
         return np.asarray(raised / raised.sum(axis=1, keepdims=True))

@@ -212,9 +212,10 @@ class _Layout:
     schema: pa.Schema | None = None
 
     def first(self, batches: Sequence[_Batch]) -> list[pa.RecordBatch]:
-        """The rows of the first batches. The last of them decides; empty batches before it have no rows."""
-        decided = self.record(batches[-1])
-        return [*(self.record(batch) for batch in batches[:-1] if len(batch.outputs)), decided]
+        """The rows of the first batches. The last of them decides; an empty batch does so only if all are empty."""
+        *before, last = [batch for batch in batches if len(batch.outputs)] or batches[-1:]
+        decided = self.record(last)
+        return [*map(self.record, before), decided]
 
     def record(self, batch: _Batch) -> pa.RecordBatch:
         """The rows of a batch."""
@@ -228,12 +229,14 @@ class _Layout:
                 f"{batch.name}outputs have shape {outputs.shape}, want one number or one row per example",
                 hint="reshape to (examples, classes) first",
             )
-        if self.width is None:
-            self.task = self.task or task_of(outputs, batch.labels, self.classes)
         flat = outputs if outputs.ndim == 2 else outputs[:, None]
-        self._agree(batch, flat.shape[1])
+        if len(flat) and not flat.shape[1]:
+            raise UsageError(f"{batch.name}outputs have shape {outputs.shape}, which holds no numbers")
         if self.activation is not None:
             flat = activated(flat, self.activation)
+        if self.width is None:
+            self.task = self.task or task_of(flat, batch.labels, self.classes)
+        self._agree(batch, flat.shape[1])
         self._judge(batch, flat)
         if self.task == "regression":
             columns = self._regression(batch, flat)
