@@ -76,6 +76,9 @@ def cache_folder(cache: StrPath | None = None) -> Path:
 
     folder = os.fspath(cache) if cache is not None else _cache.get() or os.environ.get("TBQ_CACHE")
     if folder:
+        if "://" in folder and not os.path.lexists(folder):
+            what = "is a URL, and the cache is a folder of this machine"
+            raise UsageError(what, path=folder, hint="name a folder: --cache DIR, TBQ_CACHE")
         return Path(folder).expanduser().absolute()
     if os.name == "nt":
         above = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"

@@ -17,7 +17,7 @@ import pytest
 from buckets import Bucket, Request, S3Server, web_server
 
 import tbq
-from tbq.errors import SourceError
+from tbq.errors import SourceError, UsageError
 from tbq.lake.location import location_of
 from tbq.source import store
 
@@ -298,6 +298,17 @@ def test_a_cache_that_cannot_be_made(bucket: Bucket, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="the cache of remote objects cannot be created") as raised:
         tbq.open(bucket.url("runs"), cache=tmp_path / "file").scalars()
     assert raised.value.hint is not None and "--cache" in raised.value.hint
+
+
+def test_a_cache_that_is_a_url(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would become a local folder, whose name has the password."""
+    fill(bucket, 1)
+    monkeypatch.chdir(tmp_path)
+    for cache in ("http://me:hunter2@host/cache", "s3://bucket/cache"):
+        with pytest.raises(UsageError, match="is a URL") as raised:
+            tbq.open(bucket.url("runs"), cache=cache)
+        assert "hunter2" not in str(raised.value)
+    assert not list(tmp_path.glob("*:"))
 
 
 def test_progress_in_bytes(bucket: Bucket) -> None:
