@@ -17,12 +17,12 @@ _PATTERNS = tuple(map(re.compile, (r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", r"[A-Za-z]+"
 _EVALUATION = {"val", "valid", "validation", "eval", "evaluation", "test", "dev", "holdout"}
 _TRAINING = {"train", "training", "trn"}
 _LOSSES = {
-    "loss", "error", "err", "perplexity", "ppl", "fid", "lpips", "mse", "rmse", "mae", "mape", "nll", "wer", "cer",
-    "ter", "bce", "ce", "xent", "crossentropy", "entropy", "kl", "divergence", "regret", "fpr", "fnr", "eer", "ece",
-    "brier", "bpb", "bpc", "mistake", "violation",
+    "loss", "error", "err", "perplexity", "ppl", "fid", "kid", "lpip", "mse", "rmse", "mae", "mape", "smape", "nll",
+    "wer", "cer", "ter", "bce", "ce", "xent", "logloss", "crossentropy", "entropy", "kl", "divergence", "regret",
+    "fpr", "fnr", "eer", "ece", "brier", "bpb", "bpc", "mistake", "violation",
 }  # fmt: skip
 _SCORES = {
-    "acc", "accuracy", "score", "reward", "return", "precision", "recall", "auc", "auroc", "auprc", "roc", "map",
+    "acc", "accuracy", "score", "reward", "rew", "return", "precision", "recall", "auc", "auroc", "auprc", "roc", "map",
     "ap", "iou", "miou", "dice", "jaccard", "bleu", "rouge", "meteor", "cider", "chrf", "psnr", "ssim",
     "likelihood", "f1", "f2", "fbeta", "r2", "top", "success", "win", "winrate", "ndcg", "mrr", "hit", "tpr", "tnr",
     "sensitivity", "specificity", "mcc", "kappa", "pearson", "spearman", "correlation", "elo", "explained",

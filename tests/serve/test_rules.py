@@ -20,6 +20,7 @@ from profiles import examples
 from served import Asked
 
 import tbq
+from tbq import roles
 from tbq.dashboard.runs import SIGNS
 from tbq.dashboard.runs import UNREAD as NOT_READ
 from tbq.diagnosis.finding import SEVERITIES
@@ -168,6 +169,12 @@ def test_names_are_sorted_as_people_sort(case: str) -> None:
 def test_what_a_tag_means_is_decided_by_words(tag: str) -> None:
     assert [role(tag), split(tag), better(tag)] == TAGS[tag]
     assert best_of(tag) == ("max" if TAGS[tag][2] == "higher" else "min")
+
+
+def test_every_word_that_means_something_can_be_found() -> None:
+    """Words are looked up in the singular: a plural in the lists would never be found."""
+    for word in (*roles._LOSSES, *roles._SCORES, *roles._SPEEDS, *roles._SETTINGS):
+        assert word in roles.words_of(word)
 
 
 def test_the_page_gets_what_a_tag_means_from_the_server(tmp_path: Path) -> None:
