@@ -120,7 +120,7 @@ def many_runs(bench: Bench) -> None:
             warmup=1,
         )
         each[count] = {name: timing.seconds() for name, timing in times.items()}
-        want = "<= 2x" if count == 10_000 else ""
+        want = "<= 1.5x" if count == 10_000 else ""
         for name in ("ls", "summary"):
             bench.cost(f"{name} of {count:,} runs", times, name, "read bytes", want=want)
     for name in ("ls", "summary", "best of each group", "reduce"):

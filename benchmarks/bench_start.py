@@ -69,5 +69,7 @@ def run(bench: Bench) -> None:
             }
             title = f"start: tbq {name}"
             times = bench.time(title, contestants, rounds=9)
-            want = "<= 3x" if name == "--help" else "<= 0.6x" if name in _TEXT else "<= 1.5x"
+            want = "<= 3x" if name == "--help" else "<= 0.5x" if name in _TEXT else "<= 1.5x"
             bench.cost(title, times, "tbq", beside, want=want)
+            if name in _TEXT:
+                bench.cost(f"{title}, wall", times, "tbq", beside, want=want, clock="wall")

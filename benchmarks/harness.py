@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
-#: the figures of the last release: the name of a row → its ratio
+#: the figures of the last release: the key of a row → its ratio
 RELEASED = ROOT / "benchmarks" / "released.json"
 #: a figure that is worse than that of the last release by more than this share has slipped; the machine is noisy
 SLIP = 0.15
@@ -113,6 +113,26 @@ def python(function: Callable[..., Callable[[], object]], *arguments: object) ->
 
 
 @dataclass
+class Anew:
+    """A contestant in a new process for each round."""
+
+    process: Process
+
+    def start(self) -> None:
+        """Nothing runs between rounds."""
+
+    def round(self) -> dict[str, Any]:
+        self.process.start()
+        try:
+            return self.process.round()
+        finally:
+            self.process.stop()
+
+    def stop(self) -> None:
+        """Nothing runs between rounds."""
+
+
+@dataclass
 class Timing:
     """The rounds of one contestant."""
 
@@ -135,6 +155,7 @@ class Row:
     theirs: str
     figure: float
     want: str
+    key: str  # tells it apart from all other rows, in every run
     released: float | None = None  # the figure of the last release
 
     @property
@@ -266,7 +287,7 @@ class Bench:
         """A row: how many times as fast `ours` is as `theirs`; `want` like ">= 10x", or "" for none."""
         if ours in timings and theirs in timings:
             a, b = timings[ours].seconds(clock, of), timings[theirs].seconds(clock, of)
-            self.add(what, f"{ours} {seconds(a)}", f"{theirs} {seconds(b)}", b / a, want)
+            self.add(what, f"{ours} {seconds(a)}", f"{theirs} {seconds(b)}", b / a, want, beside=theirs)
 
     def cost(
         self,
@@ -282,17 +303,22 @@ class Bench:
         """A row: the time of `ours` as a multiple of the time of `base`; `want` like "<= 3x"."""
         if ours in timings and base in timings:
             a, b = timings[ours].seconds(clock, of), timings[base].seconds(clock, of)
-            self.add(what, f"{ours} {seconds(a)}", f"{base} {seconds(b)}", a / b, want)
+            self.add(what, f"{ours} {seconds(a)}", f"{base} {seconds(b)}", a / b, want, beside=base)
 
-    def add(self, what: str, ours: str, theirs: str, figure: float, want: str = "") -> None:
-        """A row of any figure."""
-        row = Row(what, ours, theirs, figure, want, self.released.get(what))
+    def add(
+        self, what: str, ours: str, theirs: str, figure: float, want: str = "", *, beside: str = ""
+    ) -> None:
+        """A row of any figure. `beside` names the other contestant: several rows may be about the same work."""
+        key = f"{what}, beside {beside}" if beside else what
+        if key in {row.key for row in self.rows}:
+            self._report(f"TWO ROWS ARE {key!r}: the release keeps one figure")
+        row = Row(what, ours, theirs, figure, want, key, self.released.get(key))
         self.rows.append(row)
         self._report(f"  → {what}: {ours} | {theirs} | {row.figure:.2f}x | want {want or '–'}")
 
     def release(self) -> None:
         """Keep the figures of this run as those of the last release; rows that did not run keep theirs."""
-        figures = self.released | {row.what: float(f"{row.figure:.3g}") for row in self.rows}
+        figures = self.released | {row.key: float(f"{row.figure:.3g}") for row in self.rows}
         RELEASED.write_text(json.dumps(figures, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
 
 

@@ -123,6 +123,8 @@ def health(report: FileReport) -> str:
 def health_of_run(reports: Sequence[FileReport]) -> str:
     """The health of the worst file. Files without data do not count beside others; a file that is not an event file
     does."""
+    if len(reports) == 1:
+        return health(reports[0])
     return worst_health([health(report) for report in reports], any(report.values for report in reports))
 
 
