@@ -50,6 +50,19 @@ def test_a_loss_that_goes_down_stays_on_course(count: int, noise: float, seed: i
     assert departure("loss", series(values)) is None
 
 
+@pytest.mark.parametrize(
+    ("rates", "says"),
+    [
+        ([0.1 * (1 - i / 100) for i in range(100)], "lr went from 0.064 to 0.001, ÷ 64"),
+        ([0.1] * 50 + [0.01] * 50, "lr went from 0.1 to 0.01 at step 50, ÷ 10"),
+    ],
+    ids=["a schedule", "a drop"],
+)
+def test_a_schedule_has_no_step_at_which_it_changed(rates: list[float], says: str) -> None:
+    history = RunHistory("a", "finished", {"lr": series(rates)})
+    assert changes(history, 45, 99)[0].message == says
+
+
 @given(st.lists(st.floats(), max_size=30), st.integers(-5, 40), st.integers(-5, 40))
 def test_any_values(values: list[float], step: int, end: int) -> None:
     found = departure("loss", series(values))

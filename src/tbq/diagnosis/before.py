@@ -76,7 +76,7 @@ def unlogged(history: RunHistory) -> list[str]:
 
 
 def _settings(history: RunHistory, begin: int, end: int) -> Iterator[QuantityChange]:
-    """Learning rates first, then other settings, with the step of their largest change."""
+    """Learning rates first, then other settings, with the step at which most of their change happened, if it did."""
     tags = [tag for tag in history.series if is_setting(tag) and not is_gradient_norm(tag)]
     for tag in sorted(tags, key=lambda tag: not is_learning_rate(tag))[:_MOST]:
         series = history.series[tag]
@@ -90,13 +90,15 @@ def _settings(history: RunHistory, begin: int, end: int) -> Iterator[QuantityCha
         at = int(np.argmax(jumps)) + 1 if len(jumps) else 0
         extreme = int(np.argmax(np.abs(values - values[0])))
         size = max(abs(float(values[0])), abs(float(values[extreme])))
-        changed = abs(float(values[extreme] - values[0])) > _SETTING * size
+        change = abs(float(values[extreme] - values[0]))
+        changed = change > _SETTING * size
+        at_once = changed and jumps[at - 1] > change / 2  # a schedule moves step by step
         yield QuantityChange(
             "setting",
             tag,
             float(values[0]),
             float(values[extreme]),
-            int(steps[at]) if changed else None,
+            int(steps[at]) if at_once else None,
             changed,
         )
 
