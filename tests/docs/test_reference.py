@@ -237,6 +237,14 @@ def test_every_page_has_a_place(tmp_path: Path, reference: dict[str, str]) -> No
         navigation.nav(tmp_path)
 
 
+def test_no_page_waits_for_its_text(tmp_path: Path) -> None:
+    pages.copy(tmp_path)
+    marks = re.compile(r"@@\w*@@|\b(?:TODO|FIXME|TBD|XXX)\b")
+    texts = {path.name: re.sub(r"`[^`\n]*`", "", path.read_text("utf-8")) for path in tmp_path.rglob("*.md")}
+    assert len(texts) > 60
+    assert {name: found for name, text in texts.items() if (found := marks.findall(text))} == {}
+
+
 def test_links_between_pages() -> None:
     source = "docs/how/csv.md"
     assert pages.linked("[a](../formats.md#x)", source, "how/csv.md") == "[a](../formats.md#x)"
