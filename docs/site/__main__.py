@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,10 @@ def understand_questions(workers: Path) -> None:
     """Put search.js before the search of zensical, which it needs."""
     (engine,) = workers.glob("search.*.js")
     moved = engine.rename(engine.with_name(engine.name.replace("search", "engine", 1)))
+    # The page to put first is often not among the engine's first ten results.
+    more, changed = re.subn(r"(handler:\w+),size:10\b", r"\1,size:200", moved.read_text("utf-8"))
+    assert changed == 1, "zensical's search has another limit now"
+    moved.write_text(more, encoding="utf-8")
     text = Path(__file__).with_name("search.js").read_text("utf-8")
     engine.write_text(text.replace("ENGINE", moved.name), encoding="utf-8")
 

@@ -129,16 +129,26 @@ def class_page(each: Entry) -> str:
     by_hand = "__init__" in vars(owner) and not dataclass_like(owner) and "Made by" not in own_doc(owner)
     if by_hand and not issubclass(owner, BaseException):
         parts.insert(1, f"```python\n{signature(short, owner)}\n```")
-    fields = getattr(owner, "__annotations__", {}) if dataclass_like(owner) else {}
-    if fields:
-        listed = "\n".join(f"- `{name}`: `{shown(kind)}`" for name, kind in fields.items() if name[0] != "_")
-        parts += ["## Fields", listed]
+    if fields := attributes(owner):
+        comments = dict(re.findall(r"^ +#: (.+)\n +(\w+)\b", inspect.getsource(owner), re.MULTILINE))
+        explained = {name: comment for comment, name in comments.items()}
+        lines = [
+            f"- `{name}`: `{shown(kind)}`" + (f": {explained[name]}" if name in explained else "")
+            for name, kind in fields.items()
+        ]
+        parts += ["## Fields", "\n".join(lines)]
     parts += [entry(Entry(f"{short}.{name}", value), 2) for name, value in members(owner)]
     inherited = parent(owner)
     if inherited is not None:
         name = f"tbq.{inherited.__name__}"
         parts.insert(2, f"It has everything that [`{name}`]({name}.md) has.")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def attributes(owner: type) -> dict[str, Any]:
+    """The public values that each object of a class has, with their types, as the class annotates them."""
+    annotated = vars(owner).get("__annotations__", {})
+    return {name: kind for name, kind in annotated.items() if name[0] != "_"}
 
 
 def dataclass_like(owner: type) -> bool:

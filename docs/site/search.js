@@ -4,16 +4,18 @@
 importScripts("ENGINE");
 const search = self.onmessage;
 const reply = self.postMessage.bind(self);
+const SHOWN = 30; // results
 const first = []; // the page to put first, for each answer that is due
 let items = [];
-let pages = new Map(); // page -> the weight of each of its words, its questions, and the words of its sections
+// page -> the weight of each of its words, its questions, the names that it explains, and the words of its sections
+let pages = new Map();
 
 const words = (text) =>
   text
     .toLowerCase()
     .replace(/(\d),(?=\d{3})/g, "$1")
     .match(/[\p{L}\p{N}_]+/gu) ?? [];
-const stem = (word) => (word.length > 4 ? word.replace(/(ing|ed|es|s|e)$/, "") : word); // export: exports, exported
+const stem = (word) => word.replace(/^(.{3,}?)(ing|ed|es|(?<!s)s|e)$/, "$1"); // export: exports, exported
 const stems = (text) => words(text).map(stem);
 const page = (item) => item.location.split("#")[0];
 // Words of every question: rare in a manual, but no sign of its subject.
@@ -34,7 +36,7 @@ function read(index) {
   items = index.items;
   pages = new Map();
   for (const item of items) {
-    const known = pages.get(page(item)) ?? { weights: new Map(), questions: " ", sections: [] };
+    const known = pages.get(page(item)) ?? { weights: new Map(), questions: " ", titles: new Set(), sections: [] };
     pages.set(page(item), known);
     const add = (text, weight) => {
       for (const word of stems(text)) known.weights.set(word, Math.max(weight, known.weights.get(word) ?? 0));
@@ -45,6 +47,7 @@ function read(index) {
     add(also, 2);
     add(item.title, item.level === 1 ? 3 : 2);
     if (item.level === 1) known.questions += `${stems(`${item.title} ${also}`).join(" ")} `;
+    if (item.title.includes(".")) known.titles.add(stems(item.title).join(" ")); // LogDir.scalars
     known.sections.push(new Set(stems(`${text} ${item.title} ${item.path.join(" ")}`)));
   }
 }
@@ -64,7 +67,9 @@ function choose(input) {
     }
     return { begin, is, weight, rarity: Math.log((1 + pages.size) / (1 + weight.size)) };
   });
-  const inARow = (name) => (pages.get(name).questions.includes(` ${every.join(" ")} `) ? 1.5 : 1);
+  const inARow = (name) =>
+    (pages.get(name).questions.includes(` ${every.join(" ")} `) ? 1.5 : 1) *
+    (pages.get(name).titles.has(every.join(" ")) ? 2 : 1);
   const score = (name) =>
     inARow(name) * rank(name) * found.reduce((sum, { weight, rarity }) => sum + (weight.get(name) ?? 0) * rarity, 0);
   const [best, value] = [...pages.keys()]
@@ -84,6 +89,7 @@ self.postMessage = (message) => {
     const best = first.shift();
     const isBest = ({ id }) => page(items[id]) === best;
     message.data?.items?.sort((a, b) => isBest(b) - isBest(a));
+    message.data?.items?.splice(SHOWN);
   }
   reply(message);
 };

@@ -34,8 +34,18 @@ _PACKAGE = __file__.removesuffix("errors.py")
 class TbqError(Exception):
     """The base: `code` is stable, `path` and `offset` say where, `hint` what to do."""
 
-    code = "error"
-    exit_code = 1
+    #: Names the kind of error; it stays the same.
+    code: str = "error"
+    #: With which `tbq` ends.
+    exit_code: int = 1
+    #: The error alone, without path and hint, which `str` adds.
+    message: str
+    #: The file, if there is one.
+    path: str | None
+    #: The byte in that file.
+    offset: int | None
+    #: What to do next.
+    hint: str | None
 
     def __init__(
         self,

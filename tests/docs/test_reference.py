@@ -72,6 +72,23 @@ def test_every_public_name(reference: dict[str, str]) -> None:
             )
 
 
+#: Values of classes that are for Python, Keras and Arrow.
+OF_BASES = {"args", "async_safe", "partition_expression", "schema"}
+
+
+def test_every_public_value_of_a_class(reference: dict[str, str]) -> None:
+    for each in library.public():
+        for name in dir(each.value) if inspect.isclass(each.value) else ():
+            value = inspect.getattr_static(each.value, name)
+            called = inspect.isroutine(value) or isinstance(value, (staticmethod, *library.PROPERTIES))
+            if name[0] == "_" or called or name in OF_BASES:
+                continue
+            owners = [base for base in each.value.__mro__ if name in library.attributes(base)]
+            assert owners, f"{each.name}.{name} has no annotation, which the reference lists"
+            pages = [text for path, text in reference.items() if path.endswith(f".{owners[0].__name__}.md")]
+            assert any(f"\n- `{name}`: `" in text for text in pages), f"{each.name}.{name}"
+
+
 def test_every_public_method_is_explained() -> None:
     overridden = {"get_fragments", "sort_by", "join", "join_asof", "replace_schema"}  # of Arrow's datasets
     silent = [
@@ -218,6 +235,14 @@ def test_every_page_has_a_place(tmp_path: Path, reference: dict[str, str]) -> No
     pages.write(tmp_path / "how" / "unlinked.md", "# Unlinked\n")
     with pytest.raises(SystemExit, match=r"how/index\.md does not link to unlinked\.md"):
         navigation.nav(tmp_path)
+
+
+def test_no_page_waits_for_its_text(tmp_path: Path) -> None:
+    pages.copy(tmp_path)
+    marks = re.compile(r"@@\w*@@|\b(?:TODO|FIXME|TBD|XXX)\b")
+    texts = {path.name: re.sub(r"`[^`\n]*`", "", path.read_text("utf-8")) for path in tmp_path.rglob("*.md")}
+    assert len(texts) > 60
+    assert {name: found for name, text in texts.items() if (found := marks.findall(text))} == {}
 
 
 def test_links_between_pages() -> None:

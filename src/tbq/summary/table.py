@@ -54,9 +54,12 @@ class SummaryTable(Table):
     runs count although they diverged or crashed.
     """
 
+    #: Tag of `best=` -> the columns of its best value and of that value's step.
     best: Mapping[str, tuple[str, str]] = {}
+    #: Whether the first configuration differs from the second beyond chance.
     verdict: str = ""
-    curves: SummaryCurves | None = None  # the data of sparklines
+    #: The data of sparklines.
+    curves: SummaryCurves | None = None
 
     def having(self, arrow: pa.Table) -> SummaryTable:
         """The same table with other rows, or in another order.
