@@ -147,5 +147,8 @@ def test_three_lines_show_a_live_chart(lab: tuple[Path, str], tabs: Callable[...
     later.page.locator(".jp-RenderedImage img").wait_for(timeout=60_000)
     assert later.page.locator(".jp-RenderedImage img").evaluate("image => image.naturalWidth") > 300
     assert later.page.get_by_text("tbq serve runs: run this cell to see the page.").is_visible()
+    later.page.get_by_text("install jupyter-server-proxy").wait_for(
+        timeout=60_000
+    )  # as if it could not be reached
     assert later.page.locator("iframe[title='tbq serve']").count() == 0
     later.page.screenshot(path=SCREENS / "notebook-later.png")

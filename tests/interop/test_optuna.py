@@ -76,6 +76,25 @@ def test_trials_end_in_every_way(tmp_path: Path) -> None:
     assert {trial.state.name for trial in study.trials} >= {"COMPLETE", "PRUNED", "FAIL"}
 
 
+def test_a_function_may_close_its_run(tmp_path: Path) -> None:
+    @run_per_trial(tmp_path)
+    def objective(trial: Any, run: Any) -> float:
+        x: float = trial.suggest_float("x", 1, 2)
+        with run:
+            run.log({"loss": x})
+        run.finish()
+        if trial.number:
+            raise ValueError("boom")
+        return x
+
+    study = optuna.create_study()
+    study.optimize(objective, n_trials=2, catch=(ValueError,))
+    rows = told(tmp_path)
+    assert rows["trial-0"]["objective"] == pytest.approx(study.trials[0].value)
+    assert [rows[name]["state of trial"] for name in ("trial-0", "trial-1")] == ["complete", "fail"]
+    assert [rows[name]["state"] for name in ("trial-0", "trial-1")] == ["finished", "crashed"]
+
+
 @pytest.mark.parametrize("names", [None, ["loss", "bytes"]])
 def test_several_objectives(tmp_path: Path, names: list[str] | None) -> None:
     @run_per_trial(tmp_path)

@@ -249,7 +249,7 @@ def test_a_notebook_shows_a_table_of_findings(tmp_path: Path) -> None:
     pl.write(tmp_path / "<b>", pl.header(), pl.scalar("loss", 0, 1.0), pl.scalar("loss", 1, math.nan))
     found = tbq.doctor(tmp_path, select="TBQ501")
     page = found._repr_html_()
-    assert page.count("<tr") == 2 and "<td>&lt;b&gt;</td>" in page and "is NaN from step 1 on" in page
+    assert page.count("<tr") == 2 and ">&lt;b&gt;</td>" in page and "is NaN from step 1 on" in page
     assert repr(found) == found.report()
     assert "0 rows" in tbq.doctor(tmp_path, select="TBQ104")._repr_html_()
 

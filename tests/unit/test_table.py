@@ -1,5 +1,6 @@
 """`Table`: the ways out of it, its layouts at their edges, and how it looks."""
 
+import re
 import subprocess
 import sys
 import warnings
@@ -194,6 +195,13 @@ def test_repr_takes_hostile_text() -> None:
     assert "[bold]a[/bold]" in text
     assert "\x1b" not in text
     assert "z" * 100 not in text
+
+
+def test_a_notebook_aligns_text_to_the_left_and_breaks_long_names() -> None:
+    html = Table(scalars([("x" * 200, "loss", 1, 0.5)]))._repr_html_()
+    text = re.findall("<t[hd] style='text-align:left;[^']*overflow-wrap:anywhere'>([^<]*)", html)
+    assert text[:2] == ["run", "tag"] and {"x" * 200, "loss"} <= {*text}
+    assert re.findall("<t[hd] class='n'>([^<]*)", html) == ["step", "value", "1", "0.5"]
 
 
 def test_html_for_notebooks(table: Table) -> None:

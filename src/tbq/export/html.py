@@ -42,8 +42,11 @@ def table_html(
 
     `beside` returns the markup after the text of a cell, by its row and column; `dates` shows wall times as dates.
     """
-    heads = "".join(f"<th>{_text(name)}</th>" for name in table.column_names)
-    opens = ["<td class='n'>" if number else "<td>" for number in numeric_columns(table, dates)]
+    marks = [" class='n'" if number else "" for number in numeric_columns(table, dates)]
+    heads = "".join(
+        f"<th{mark}>{_text(name)}</th>" for name, mark in zip(table.column_names, marks, strict=True)
+    )
+    opens = [f"<td{mark}>" for mark in marks]
     yield f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n"
     pictures = [i for i, name in enumerate(table.column_names) if name in bytes_columns(table)]
     for n, row in enumerate(cell_rows(table, options, dates)):

@@ -75,6 +75,14 @@ class _TrialWriter(RunWriter):
     """The run of a trial. Its parameters are in the log from its first values on, also if the process is killed."""
 
     trial: Any = None
+    ended = False
+
+    def close(self) -> None:
+        """Only flush if the trial goes on: its objective follows, also if the function closes its run."""
+        if self.trial is None or self.ended:
+            super().close()
+        else:
+            self.flush()
 
     def log(
         self, metrics: Mapping[str, Any], step: Any = None, walltime: Any = None, *, exact: bool | None = None
@@ -102,18 +110,18 @@ class _TrialWriter(RunWriter):
         tags = hparams.objectives(self.trial)
         numbers = dict(zip(tags, map(_number, values), strict=False))
         accepted = len(values) == len(tags) and not any(map(math.isnan, numbers.values()))
-        if accepted and not self._closed:
+        if accepted:
             self.log(numbers)
         self.end("complete" if accepted else "fail")
         self.finish(failed="" if accepted else f"the objective is {described(result)}")
 
     def end(self, state: str) -> None:
         """Log how the trial ended."""
-        if not self._closed:
-            self._declare()
-            if self.config is not None:
-                hparams.end(self, failed=state == "fail")
-            self.add_text("trial/state", state)
+        self._declare()
+        if self.config is not None:
+            hparams.end(self, failed=state == "fail")
+        self.add_text("trial/state", state)
+        self.ended = True
 
 
 def _number(value: Any) -> float:

@@ -32,7 +32,11 @@ _FRAME = """\
     const proxied = `${{base}}proxy/${{port}}${{path}}`;
     const answer = await fetch(proxied).catch(() => null);
     if (answer?.ok && (await answer.text()).includes("<title>tbq</title>")) address = proxied;
-    else if (!(await fetch(address, {{ mode: "no-cors" }}).catch(() => null))) return; // its kernel has ended
+    else if (!(await fetch(address, {{ mode: "no-cors" }}).catch(() => null))) {{ // its kernel may have ended
+      place.firstElementChild.textContent += ` If it has just run, your browser cannot reach port ${{port}} of its ` +
+        "machine: install jupyter-server-proxy beside Jupyter, or forward the port.";
+      return;
+    }}
   }}
   const frame = Object.assign(document.createElement("iframe"), {{ src: address, title: "tbq serve" }});
   frame.style.cssText =

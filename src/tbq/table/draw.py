@@ -24,6 +24,8 @@ _HTML_COLUMNS = 30
 _MAX_TEXT = 60
 _MIN_TEXT = 20
 _MIN_GROUP = 40  # a group is a condition: a shared part that is missing would mislead
+# JupyterLab would align text to the right and never wrap a long name, which pushes everything else out of sight.
+_TEXT_STYLE = "text-align:left;max-width:30em;overflow-wrap:anywhere"
 _NAMES = ("run", "group", "tag")  # columns whose cells must differ if their names do
 _SIGNS = {f"{shape} " for shape in GLYPHS.values()}  # before the names of runs in listings
 
@@ -109,7 +111,10 @@ def page(table: Arrow, kind: str, beside: Callable[[Arrow, int, int], str] | Non
     parts = list(table_html(shown.table, beside=follows, dates=True))
     if shown.gap is not None:
         parts.insert(1 + shown.gap, f"<tr>{f'<td>{GAP}</td>' * shown.table.num_columns}</tr>\n")
-    return f"<div>{''.join(parts)}<p>{html.escape(caption(table, kind, omitted))}</p></div>"
+    drawn = "".join(parts)
+    for cell in ("th", "td"):
+        drawn = drawn.replace(f"<{cell}>", f"<{cell} style='{_TEXT_STYLE}'>")
+    return f"<div>{drawn}<p>{html.escape(caption(table, kind, omitted))}</p></div>"
 
 
 def caption(table: Arrow, kind: str, omitted: int = 0, example: str = "") -> str:

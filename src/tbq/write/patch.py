@@ -160,7 +160,15 @@ def _holders(theirs: Any) -> list[str]:
         if id(holder) in variables and not issubclass(type(holder), (type, FunctionType, ModuleType, theirs)):
             held.append(variables[id(holder)])  # such as a dictionary of writers
             continue
-        owners = gc.get_referrers(holder) if isinstance(holder, dict | tuple | CellType) else [holder]
+        if isinstance(holder, CellType):
+            functions = [each for each in gc.get_objects() if type(each) is FunctionType]
+            held += [
+                f"a variable of {each.__module__}.{each.__qualname__}"
+                for each in functions
+                if any(cell is holder for cell in each.__closure__ or ())
+            ]
+            continue
+        owners = gc.get_referrers(holder) if isinstance(holder, dict | tuple) else [holder]
         for owner in owners:
             kind = owner if isinstance(owner, type) else type(owner)
             if isinstance(owner, ModuleType) or kind is theirs or theirs in kind.__mro__:
@@ -168,9 +176,6 @@ def _holders(theirs: Any) -> list[str]:
             if isinstance(owner, FunctionType):
                 if theirs in (*(owner.__defaults__ or ()), *(owner.__kwdefaults__ or {}).values()):
                     held.append(f"a default argument of {owner.__module__}.{owner.__qualname__}")
-            elif isinstance(owner, tuple):
-                functions = [each for each in gc.get_referrers(owner) if isinstance(each, FunctionType)]
-                held += [f"a variable of {each.__module__}.{each.__qualname__}" for each in functions]
             elif any(value is theirs for value in list(getattr(owner, "__dict__", {}).values())):
                 held.append(f"an attribute of {kind.__module__}.{kind.__qualname__}")
     return held
