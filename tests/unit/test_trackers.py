@@ -227,6 +227,9 @@ def test_an_unknown_schema(tmp_path: Path) -> None:
         ("metrics.csv", "step,name\n1,load\n"),
         ("train.jsonl", '{"step": 1, "text": "hello"}\n'),
         ("train.jsonl", '{"step": 1, "x": 1, "text": "' + "long " * 99 + '"}\n'),
+        ("train.jsonl", '{"step": 5, "x": 1}\n{"step": 1, "x": 1}\n'),
+        ("train.jsonl", '{"step": 5, "x": 1, "ids": [1]}\n'),
+        ("train.jsonl", '{"torn\n{"step": 5, "x": 1}\n'),
         ("result.json", '{"accuracy": 0.5, "epoch": 3}\n'),
         ("trainer_state.json", "{}\n"),
         ("meta.yaml", "name: x\n"),
@@ -392,6 +395,30 @@ def test_texts_in_json_lines(tmp_path: Path) -> None:
         ("split", 1, "val"),
     ]
     assert [each.message for each in log.problems] == ["1 value of 'loss' left out: not a number ('1,000')"]
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_lines_that_do_not_hide_a_log(tmp_path: Path) -> None:
+    """A job that was killed within a line, and resumed from an earlier step."""
+    path = tmp_path / "log.jsonl"
+    with tbq.follow(tmp_path) as follower:
+        for line in ('{"step": 0, "x": 1}', '{"step": 1, "x": 2}', '{"step": 2, "x"', '{"event": "resumed"}',
+                     '{"step": 1, "x": 4}', '{"step": 2, "x": 5}'):  # fmt: skip
+            with path.open("a") as file:
+                file.write(f"{line}\n")
+            follower.poll()
+            log = tbq.open(tmp_path)
+            assert same(follower.table("scalars"), log.scalars())
+    assert [(row.step, row.value) for row in log.scalars()] == [(0, 1.0), (1, 2.0), (1, 4.0), (2, 5.0)]
+    (problem,) = [each for each in log.problems if each.code == "bad_rows"]
+    assert problem.message.startswith("line 3 is not JSON")
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_a_table_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "metrics.csv").write_bytes(b"step,loss\n0,1\n1,2,\xff\n2,3\n3,\xff\n")
+    log = tbq.open(tmp_path)
+    assert [row.value for row in log.scalars()] == [1.0, 3.0] and len(log.problems) == 2
 
 
 def test_hyperparameters_that_change(tmp_path: Path) -> None:

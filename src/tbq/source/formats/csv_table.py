@@ -151,6 +151,10 @@ class CsvTable:
             bad += 1
             return "skip"
 
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            data = data.decode("utf-8", "replace").encode()
         places = [str(place) for place in range(len(self._names))]
         try:
             table = arrow_csv.read_csv(

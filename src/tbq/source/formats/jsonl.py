@@ -17,25 +17,31 @@ _ROWS = 20
 
 
 class JsonLinesFormat(Format):
-    """Recognised by its first lines: each has a step, which does not decrease, and a number; none has a long text."""
+    """Recognised by its first lines: the first has a step and a number, none a long text or a list; steps go back
+    only to an earlier one, as those of a resumed run do. Lines that are torn or have no step do not hide the others."""
 
     def logs(self, path: str) -> Iterable[Log]:
         with open(path, "rb") as file:
             head = file.read(_HEAD)
-        lines = head.split(b"\n")[:-1][:_ROWS]
-        before = None
-        for line in lines:
-            row = _row(line, path) if line.strip() else None
+        steps: list[int] = []
+        for line in head.split(b"\n")[:-1][:_ROWS]:
+            row = _row(line, path) if line.strip() else {}
+            if row == {} or (row is None and steps):
+                continue
             if row is None:
                 return []
-            steps = [step(row[name]) for name in STEP_COLUMNS if name in row]
+            own = [step(row[name]) for name in STEP_COLUMNS if name in row]
             others = [row[name] for name in row if name not in STEP_COLUMNS and name not in TIME_COLUMNS]
-            if not steps or steps[0] is None or (before is not None and steps[0] < before):
+            if not all(map(_is_short, others)):
                 return []
-            if not any(number(value) is not None for value in others) or not all(map(_is_short, others)):
+            if not own or own[0] is None or not any(number(value) is not None for value in others):
+                if not steps:
+                    return []
+            elif steps and own[0] < steps[-1] and own[0] not in steps[1:]:
                 return []
-            before = steps[0]
-        return [Log("jsonl", path)] if before is not None else []
+            else:
+                steps.append(own[0])
+        return [Log("jsonl", path)] if steps else []
 
     def translator(self, log: Log) -> JsonLines:
         return JsonLines(log.path, dict)
