@@ -104,6 +104,14 @@ def test_any_question_is_answered(
     assert "Error executing tool" not in reply.text, reply.text
 
 
+def test_commands_take_the_rule_of_restarts(tmp_path: Path) -> None:
+    _log(tmp_path / "a", [1.0, 0.5])
+    asking = Assistant(tmp_path, restarts="keep")
+    said = asking.ask("sql", query="select count(*) from scalars").text
+    asking.close()
+    assert said.splitlines()[-1].startswith("same: tbq sql --restarts keep ")
+
+
 def test_names_with_brackets_are_names_first(assistant: Assistant) -> None:
     assert "c[1]: running" in assistant.ask("overview", run="c[1]").text
     assert "last 1, min 1 at 0" in assistant.ask("curve", tag="val/[x]").text

@@ -195,6 +195,9 @@ def _answer(
     except MemoryError:
         return _failed("not enough memory for this question; ask for less")
     _remark(log, answer)
+    if answer.command and log.restarts != "resume":
+        words = answer.command
+        answer.command = [*words[:2], "--restarts", log.restarts, *words[2:]]
     content: list[Any] = [TextContent(type="text", text=answer.text)]
     if picture is not None:
         content.append(Image(data=picture, format="png").to_image_content())
