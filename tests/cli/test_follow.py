@@ -465,6 +465,21 @@ def test_every_kind_counts_for_the_step_to_end_at(tbq: Run, tmp_path: Path, kind
     assert done.returncode == 1
 
 
+@pytest.mark.parametrize("end", ["nan", "loss>5"])
+def test_a_step_to_end_at_that_no_run_logs(tbq: Run, tmp_path: Path, end: str) -> None:
+    """A step past the selected ones ends it, and is neither shown nor checked."""
+    path = tmp_path / "a" / NAME
+    for step in (0, 3):
+        add(path, float(step), first=step)
+    args = ["--steps", ":4", "--until-step", 4, "--fail-on", end]
+    done = tbq("follow", tmp_path, *args, "--timeout", "0.1s")
+    assert done.returncode == 1 and "before step 4" in done.stderr
+    add(path, float("nan") if end == "nan" else 6.0, first=6)
+    done = tbq("follow", tmp_path, *args, "--timeout", "60s")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == HEADER + "a,loss,0,1000.0,0.0\na,loss,3,1003.0,3.0\n"
+
+
 @pytest.mark.parametrize(
     "args",
     [

@@ -107,6 +107,7 @@ def command(
     from tbq.cli.watchdog import Watchdog, seconds
     from tbq.export import ExportOptions, output
     from tbq.export.stream import RowStream
+    from tbq.select import steps
 
     kinds = list(dict.fromkeys(kind))
     plain = format is None and sys.stdout.isatty()
@@ -115,8 +116,11 @@ def command(
         raise UsageError(
             f"{format} output has one kind of rows, got {', '.join(kinds)}", hint="use --format jsonl"
         )
+    first_step, last_step = steps(selection["steps"])
     if until_step is not None:
-        _refuse_unreachable(until_step, selection["steps"])
+        _refuse_unreachable(until_step, selection["steps"], last_step)
+        # A run that logs no step from N to the last selected one reaches N by a later step.
+        selection = selection | {"steps": (first_step, None)}
     watchdog = Watchdog(fail_on, selection["tag"])
     if command_line is not None and not watchdog:
         raise UsageError("--exec needs a check", hint="add --fail-on, e.g. --fail-on nan")
@@ -125,6 +129,7 @@ def command(
         command=command_line,
         shown=kinds,
         tags=selection["tag"],
+        last_step=last_step,
         waiting_for=_described(selection["run"]),
         closest=shared.closest(logdir),
         from_start=begin == "start",
@@ -165,6 +170,7 @@ class Session:
     command: str | None
     shown: list[str]
     tags: list[str] | None
+    last_step: int
     waiting_for: str
     closest: str  # what may have been meant instead of a path that does not exist
     from_start: bool
@@ -241,16 +247,17 @@ class Session:
             if len(table):
                 printer.new(kind, table)
         rows = sum(map(len, changes.shown.values())) + (0 if changes.unseen is None else len(changes.unseen))
-        return None if changes.unseen is None else self.watchdog.check(changes.unseen), rows
+        return None if changes.unseen is None else self.watchdog.check(self._in_range(changes.unseen)), rows
 
     def _selected(self, table: tbq.Table) -> tbq.Table:
-        """The rows of the selected tags and kinds; the rest is read only for the checks."""
+        """The rows of the selected tags, kinds and steps; the rest is read only for the checks and --until-step."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         from tbq.select import Selection
         from tbq.table.table import Table
 
+        table = self._in_range(table)
         arrow = kept = table.to_arrow()
         selections = {"tag": Selection.of(self.tags)}
         if table.kind == "retracted":
@@ -261,6 +268,20 @@ class Session:
             if len(wanted) < len(names):
                 kept = kept.filter(pc.is_in(kept[column].cast(pa.string()), pa.array(wanted, pa.string())))
         return table if kept is arrow else Table(kept, table.kind, logdir=table.logdir, began=table.began)
+
+    def _in_range(self, table: tbq.Table) -> tbq.Table:
+        """The rows up to the last selected step."""
+        import pyarrow.compute as pc
+
+        from tbq.table.table import Table
+
+        arrow = table.to_arrow()
+        if self.until_step is None:
+            return table
+        late = pc.fill_null(pc.greater(arrow["step"], self.last_step), False)
+        if not pc.any(late).as_py():
+            return table
+        return Table(arrow.filter(pc.invert(late)), table.kind, logdir=table.logdir, began=table.began)
 
     def _note_steps(self, follower: tbq.Follower, update: tbq.Update) -> None:
         """Note the last step of each run that changed, over all kinds of data."""
@@ -309,11 +330,10 @@ class Session:
         return FAILED
 
 
-def _refuse_unreachable(until_step: int, step_range: str | None) -> None:
+def _refuse_unreachable(until_step: int, step_range: str | None, last: int) -> None:
     """Raise if no selected row can have this step."""
-    from tbq.select import MAX_STEP, steps
+    from tbq.select import MAX_STEP
 
-    last = steps(step_range)[1]
     if until_step > last:
         reason = f"--steps {step_range} ends at step {last:,}" if last < MAX_STEP else "steps end at 2^63 - 1"
         raise UsageError(
