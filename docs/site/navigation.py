@@ -11,10 +11,10 @@ from docs.site.pages import title
 
 #: Guides by subject. A new page in docs/ needs no entry here: it is listed under "More".
 GUIDES: dict[str, tuple[str, ...]] = {
-    "Read": ("tables", "select", "formats", "kinds", "restarts", "remote", "compat"),
+    "Read": ("tables", "select", "formats", "kinds", "restarts", "remote", "sources", "compat"),
     "Compare and decide": ("statistics", "sweeps", "sql", "plot"),
-    "Watch": ("live", "watch", "page", "serve", "notebook", "board"),
-    "Repair": ("doctor", "rewrite"),
+    "Watch": ("live", "watch", "page", "serve", "notebook", "board", "mcp"),
+    "Diagnose and repair": ("doctor", "diagnose", "rewrite"),
     "Write": (
         "writer",
         "training",
@@ -36,7 +36,7 @@ REFERENCE = (
     "reference/errors", "reference/findings/index", "reference/http",
 )  # fmt: skip
 INSIDE = (
-    "how-it-works", "speed", "architecture", "differences", "benchmarks", "security", "decisions/README",
+    "how-it-works", "speed", "architecture", "differences", "stability", "benchmarks", "security", "decisions/README",
     "contributing", "changelog",
 )  # fmt: skip
 
@@ -48,7 +48,7 @@ def nav(folder: Path) -> str:
     """The navigation as zensical's configuration has it."""
     entries: list[dict[str, Any]] = [
         {"Home": "index.md"},
-        {"Start here": "start.md"},
+        {"Start here": ["start.md", "install.md"]},
         {"How do I …": ["how/index.md", *listed(folder / "how" / "index.md")]},
         {"Guides": guides(folder)},
         {"Reference": reference(folder)},
@@ -77,7 +77,7 @@ def listed(index: Path) -> list[str]:
 def guides(folder: Path) -> list[dict[str, Any]]:
     """The guides by subject, and every other page of docs/."""
     placed = {stem for stems in GUIDES.values() for stem in stems}
-    placed |= {"index", "start", "coming-from", "gallery", *REFERENCE, *INSIDE}
+    placed |= {"index", "start", "install", "coming-from", "gallery", *REFERENCE, *INSIDE}
     stems = (path.relative_to(folder).with_suffix("").as_posix() for path in sorted(folder.rglob("*.md")))
     more = [stem for stem in stems if stem not in placed and stem.split("/")[0] not in SECTIONS]
     sections = {**GUIDES, "More": tuple(more)}
