@@ -84,7 +84,11 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
         yield folder, address
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:  # it may wait for ever for a kernel that was starting
+            process.kill()
+            process.wait()
 
 
 def run_cells(tab: Tab, address: str, name: str) -> None:
