@@ -412,3 +412,14 @@ def test_a_row_of_step_columns_without_a_step_is_left_out(tmp_path):
     ):
         rows = found(metrics(write(tmp_path / "x.csv", text)))
     assert rows == {"loss": [(25, 0.5), (27, 0.25)], "epoch": [(25, 32), (27, 33)]}
+
+
+def test_the_column_with_the_steps_can_be_given(tmp_path):
+    path = tmp_path / "metrics.csv"
+    path.write_text("step,epoch,loss\n0,0,3\n50,0,2\n100,1,1\n")
+    assert found(metrics(path, step="epoch")) == {
+        "loss": [(0, 3.0), (0, 2.0), (1, 1.0)],
+        "step": [(0, 0.0), (0, 50.0), (1, 100.0)],
+    }
+    with pytest.raises(UsageError, match=r"step: got 'epochs' \(str\), want a column: step, epoch, loss"):
+        metrics(path, step="epochs")

@@ -14,6 +14,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tbq.arguments import bad
 from tbq.errors import SourceError, UsageError, warn
 from tbq.results.checkpoint.parameter import as_text
 from tbq.results.metrics_table import read_rows
@@ -60,16 +61,19 @@ def _is_csv_text(path: str | os.PathLike[str]) -> bool:
     return b"," in first and b"\0" not in first  # an event file starts with a length, which contains zeros
 
 
-def metrics(history: Any, *, run: str | None = None) -> Table:
+def metrics(history: Any, *, run: str | None = None, step: str | None = None) -> Table:
     """Metrics as a `scalars` table, one row per value, for use with everything that takes scalars.
 
     `history` is what `model.fit` returns, a dict of lists, or the path of a CSVLogger file, Lightning's
     `metrics.csv`, a `trainer_state.json`, a `result.json`, a `progress.csv` or a file of `MetricsTable`.
     `run` names the run; by default it is the name of the file, or of its folder if the file has a generic name
-    such as `metrics.csv`.
+    such as `metrics.csv`. `step` names the column with the steps; by default it is the first of `step`,
+    `training_iteration`, `global_step` and `epoch` that has a whole number in every row.
 
     >>> metrics({"loss": [0.5, 0.25], "lr": [0.1, 0.1]}).wide().to_arrow().to_pylist()[1]["loss"]
     0.25
+    >>> metrics({"images": [64, 128], "loss": [0.5, 0.25]}, step="images")["step"].tolist()
+    [64, 128]
     """
     if isinstance(history, str | os.PathLike):
         path = os.fspath(history)
@@ -79,7 +83,7 @@ def metrics(history: Any, *, run: str | None = None) -> Table:
     else:
         rows = _of_history(history)
     try:
-        return _table(rows, run or ".")
+        return _table(rows, run or ".", step)
     except SourceError as error:
         if error.path is None and isinstance(history, str | os.PathLike):
             error.path = os.fspath(history)
@@ -93,31 +97,31 @@ def _run_name(path: str) -> str:
     return shown_name(stem)
 
 
-def _table(rows: Sequence[Row], run: str) -> Table:
+def _table(rows: Sequence[Row], run: str, step: str | None) -> Table:
     """One row per value, from rows with many values; ordered by tag, then as logged."""
     import pyarrow as pa
 
     from tbq.schema import schema
     from tbq.table import Table
 
-    named, positions = steps_of(rows)
+    named, positions = steps_of(rows, step)
     time = next(
         (name for name in TIME_COLUMNS if any(number(row.get(name)) is not None for row in rows)), None
     )
     series: dict[str, tuple[list[int], list[float | None], list[float]]] = {}
     left_out = _LeftOut()
-    for step, row in zip(positions, rows, strict=True):
-        if step is None:
+    for position, row in zip(positions, rows, strict=True):
+        if position is None:
             continue
         wall_time = None if time is None else number(row.get(time))
         for tag, value in row.items():
             if tag in (named, time):
                 continue
             real = number(value)
-            left_out.note(tag, step, value, real)
+            left_out.note(tag, position, value, real)
             if real is not None:
                 steps, times, kept = series.setdefault(tag, ([], [], []))
-                steps.append(step)
+                steps.append(position)
                 times.append(wall_time)
                 kept.append(real)
     left_out.report(series)
@@ -172,13 +176,17 @@ class _LeftOut:
             )
 
 
-def steps_of(rows: Sequence[Row]) -> tuple[str | None, Sequence[int | None]]:
+def steps_of(rows: Sequence[Row], chosen: str | None = None) -> tuple[str | None, Sequence[int | None]]:
     """The name of the column with the steps (None if rows are numbered), and the step of each row; see `StepColumn`."""
-    column = StepColumn()
-    column.add_rows(rows)
-    name, said = column.choice()
-    if said:
-        warn(said)
+    name = chosen
+    if name is None:
+        column = StepColumn()
+        column.add_rows(rows)
+        name, said = column.choice()
+        if said:
+            warn(said)
+    elif not any(name in row for row in rows):
+        raise bad("step", name, "a column: " + ", ".join(dict.fromkeys(key for row in rows for key in row)))
     if name is None:
         return None, list(range(len(rows)))
     steps = filled([row.get(name) for row in rows])
