@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/system_call.hpp"
 #include "record/framing.hpp"
 
 #ifndef _WIN32
@@ -47,10 +48,10 @@ void append(const ExitMark& mark, bool failed) {
   event += fields;
   std::string record;
   append_record(record, {reinterpret_cast<const uint8_t*>(event.data()), event.size()});
-  const int file = ::open(mark.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int file = retried([&] { return ::open(mark.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); });
   if (file < 0) return;
   const off_t size = ::lseek(file, 0, SEEK_END);
-  const ssize_t written = ::write(file, record.data(), record.size());
+  const ssize_t written = retried([&] { return ::write(file, record.data(), record.size()); });
   if (written >= 0 && static_cast<size_t>(written) < record.size() && ::ftruncate(file, size) != 0) {
     // The partial record cannot be removed either: readers see a torn record.
   }

@@ -81,7 +81,12 @@ def _alike(path: Path) -> list[Path]:
 
 
 def _absolute(path: str) -> Path:
-    return Path(os.path.normpath(Path.cwd() / Path(path).expanduser()))  # links are not followed
+    """The path from the root, unless the working directory was deleted; links are not followed."""
+    try:
+        here = Path.cwd()
+    except OSError:
+        here = Path()
+    return Path(os.path.normpath(here / Path(path).expanduser()))
 
 
 def _existing_parent(path: Path) -> Path:
