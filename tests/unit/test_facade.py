@@ -45,7 +45,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:run resumed:tbq.TbqWarning")
 def test_what_is_exported() -> None:
     assert tbq.__all__ == [
         "AudioTable", "Diagnosis", "Finding", "Findings", "Follower", "Histogram", "HistogramTable", "HparamTable",
-        "LogDir", "Mesh", "Problem", "RunChanges", "RunWriter", "Series", "SummaryTable", "SummaryWriter",
+        "LogDir", "Mesh", "Problem", "Rewritten", "RunChanges", "RunWriter", "Series", "SummaryTable", "SummaryWriter",
         "Table", "TagTable", "TbqError", "TbqWarning", "TensorTable", "Update", "__version__",
         "board", "compat", "demo", "doctor", "errors", "explain", "follow", "init", "lake", "live",
         "load_ipython_extension", "mcp", "open", "patch", "ray",
