@@ -136,6 +136,8 @@ def test_a_narrow_legend_names_its_groups(page: str, tabs: Any) -> None:
     tab.until(lambda: legend.count() == 3)
     tab.page.get_by_role("button", name="1 group leaves the range").wait_for()
     assert legend.evaluate_all("(all) => all.every((e) => e.scrollWidth <= e.clientWidth)")
+    tab.open(page, "wide=1")  # the table has the whole page here too
+    tab.until(lambda: tab.page.locator(".table").bounding_box()["height"] > 400)
 
 
 def test_the_hparams_tab_says_what_decides_and_which_configuration_is_best(page: str, tab: Tab) -> None:
