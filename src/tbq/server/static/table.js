@@ -32,7 +32,7 @@ import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
 import { STATES, UNREAD } from "./words.js";
 import { usual } from "./axes.js";
-import { lettersOf, widthOfNames } from "./widths.js";
+import { lettersWithin, widthOfNames } from "./widths.js";
 
 /** @typedef {import("./types.js").Run} Run */
 /**
@@ -207,11 +207,6 @@ const groupRoom = signal(20);
 const shortGroups = groupLabelsWithin(groupRoom);
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
 
-/** How many letters a name may have: all, if the names fit into these pixels. @param {number} pixels
- * @param {string[]} all @param {number} width @param {number} letter */
-const lettersIn = (pixels, all, width, letter) =>
-  Math.max(4, width <= pixels ? lettersOf(all) : 0, Math.floor(pixels / letter));
-
 export function RunsTable() {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
@@ -244,8 +239,8 @@ export function RunsTable() {
   const usual = Math.ceil(Math.max(148, Math.min(content.value, room)));
   const nameWidth = dragged.value ? Math.min(dragged.value, Math.max(width - 40, NARROWEST)) : usual;
   useEffect(() => {
-    nameRoom.value = lettersIn(nameWidth - beside.value, names.value, namesWidth.value, LETTER);
-    groupRoom.value = lettersIn(nameWidth - GROUP_ASIDE, groupNames.value, groupNamesWidth.value, BOLD);
+    nameRoom.value = lettersWithin(names.value, nameWidth - beside.value, LETTER, 400);
+    groupRoom.value = lettersWithin(groupNames.value, nameWidth - GROUP_ASIDE, BOLD, 600);
   }, [nameWidth, names.value, groupNames.value, beside.value]);
   let x = nameWidth;
   const places = keys.map((key) => {
