@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from buckets import Bucket, S3Server
 
+    import tbq
+
 
 _numbers = itertools.count()
 
@@ -58,6 +60,22 @@ def _read_events(path: str | Path) -> list[Any]:
 def read_events() -> Callable[[str | Path], list[Any]]:
     """A function that returns a file's (or a run's) events, and checks both CRCs of each."""
     return _read_events
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of `tbq demo`, for tests that only read it."""
+    import tbq
+
+    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
+
+
+@pytest.fixture(scope="module")
+def log(runs: Path) -> tbq.LogDir:
+    """The same, open."""
+    import tbq
+
+    return tbq.open(runs)
 
 
 @pytest.fixture(scope="session")
