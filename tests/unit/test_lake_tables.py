@@ -70,7 +70,7 @@ def test_the_message_of_a_damaged_log(lake: Path, tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_with_other_bytes(lake: Path) -> None:
-    """The message is ours whatever deltalake says of them."""
+    """The message is tbq's own, whatever deltalake reports."""
     log = lake / KIND / "_delta_log"
     DeltaTable(lake / KIND).create_checkpoint()
     (checkpoint,) = log.glob("*.checkpoint.parquet")

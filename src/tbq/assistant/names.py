@@ -107,8 +107,7 @@ def _members(log: LiveLog, item: str, every: Sequence[str]) -> list[str]:
 def _of_configuration(log: LiveLog, item: str, every: Sequence[str]) -> list[str]:
     """The runs with these hyperparameters: `lr=0.1, batch_size=32`, as leaderboard names configurations."""
     wanted = _pairs(item)
-    with log.lock:
-        known = {run: of.values for run in every if (of := log.hparams.get(run))}
+    known = log.hparams_of(every)
     if not wanted:
         return []
     return [run for run, values in known.items() if all(_is(values, *each) for each in wanted.items())]

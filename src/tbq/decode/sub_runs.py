@@ -111,7 +111,7 @@ class SubRunFolder:
         if new:
             try:
                 result = decode(new, [], DecodeOptions(restarts="keep"), self._inflate, verify=True)
-            except SourceError:  # of a store; whoever reads the runs gets the error
+            except SourceError:  # of a store; reading the runs raises it again
                 self.unread = {run.name for run in new}
             else:
                 unread = {report.run for report in result.troubled() if _is_unread(report)}
