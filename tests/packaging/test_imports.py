@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import tbq
+from tbq.errors import installer
 
 HEAVY = (
     "pandas", "polars", "duckdb", "rich", "PIL", "openpyxl", "torch", "tensorboard", "matplotlib", "pyarrow.dataset",
@@ -285,7 +286,7 @@ def test_what_is_not_installed_is_named(
     assert done.returncode == 1
     assert done.stderr.splitlines()[-2:] == [
         f"tbq: this command needs {module}, which is not installed",
-        f"  pip install {module}",
+        f"  {installer()} {module}",
     ]
     assert list(tmp_path.iterdir()) == []
 
