@@ -84,7 +84,7 @@ def test_commands_are_copied_without_prompts_and_output(address: str, chromium: 
     context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
     page.goto(f"{address}/sql.html", wait_until="networkidle")
-    block = page.locator(".highlight", has_text="asof join scalars").first  # lines of a query, then its answer
+    block = page.locator(".highlight", has_text="asof join scalars").first
     block.hover()
     block.locator("button").first.click()
     page.wait_for_function("navigator.clipboard.readText()")
