@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tbq.errors import installer
+
 HEAVY = (
     "pandas", "polars", "duckdb", "rich", "PIL", "openpyxl", "torch", "tensorboard", "matplotlib", "pyarrow.dataset",
     "pyarrow.parquet", "sqlite3", "ssl", "email", "asyncio", "unittest",
@@ -278,7 +280,7 @@ def test_what_is_not_installed_is_named(
     assert done.returncode == 1
     assert done.stderr.splitlines()[-2:] == [
         f"tbq: this command needs {module}, which is not installed",
-        f"  pip install {module}",
+        f"  {installer()} {module}",
     ]
     assert list(tmp_path.iterdir()) == []
 
