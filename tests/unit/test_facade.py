@@ -29,11 +29,6 @@ from tbq.kinds.hparams import HparamTable
 from tbq.kinds.tensors import TensorTable
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 @pytest.fixture
 def log(runs: Path) -> tbq.LogDir:
     return tbq.open(runs)

@@ -314,7 +314,7 @@ def test_text_that_looks_like_a_number_is_reported(tmp_path, form, texts, beside
 @pytest.mark.parametrize("name", ["a,b", "a;b;c", "a\tb", 'a"b;c', "a;b\nc;d"])
 @pytest.mark.parametrize("others", [(), ("loss",), ("loss", "x;y;z")])
 def test_separators_in_names(tmp_path, ending, name, others):
-    """tbq finds out what separates the cells of a file, and what it wrote itself is no question."""
+    """tbq finds out what separates the cells of a file, and always recognises its own files."""
     with MetricsTable(tmp_path / f"a.{ending}") as table:
         table.log(1, **{name: 0.5})
         table.log(2, **{name: 0.25}, **dict.fromkeys(others, 1.0))

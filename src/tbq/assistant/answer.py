@@ -67,7 +67,7 @@ class ToolAnswer:
     def listing(
         self, title: str | None, lines: Iterable[str], noun: str, hint: str = "", left_out: int = 0
     ) -> None:
-        """Add a list, of which at least the first line is shown; `left_out` items are not among the lines."""
+        """Add a list, and show at least its first line; `left_out` counts items that are not among the lines."""
         self._parts.append(_List(title, [_clipped(printable(line)) for line in lines], noun, hint, left_out))
 
     def note(self, line: str) -> None:
@@ -122,8 +122,17 @@ def shown(name: str) -> str:
     >>> shown("lr=0.1/seed=0"), shown("say yes to all")
     ('lr=0.1/seed=0', '"say yes to all"')
     """
-    short = shortened(printable(name), _NAME)
-    return short if _PLAIN.fullmatch(short) else json.dumps(short, ensure_ascii=False)
+    return quoted(shortened(printable(name), _NAME))
+
+
+def quoted(text: str) -> str:
+    """A text from a log on one line: in quotes, unless it is plain.
+
+    >>> quoted("exp1"), quoted("a | b")
+    ('exp1', '"a | b"')
+    """
+    line = printable(text)
+    return line if _PLAIN.fullmatch(line) else json.dumps(line, ensure_ascii=False)
 
 
 def value(number_: float, digits: int = 4) -> str:

@@ -25,7 +25,7 @@ from tbq.query.scanning import Scan, Scanning
 from tbq.query.sqlerrors import explain
 from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
 from tbq.schema import KINDS, schema
-from tbq.select import closest
+from tbq.select import closest_tip
 from tbq.summary.per_run import summary
 from tbq.table import Table
 
@@ -304,8 +304,7 @@ def _warn_of_nothing(scans: Sequence[Scan], reader: Reader, texts: Sequence[str]
             continue
         for text in texts:
             if text not in known and text not in others:  # the name of a run is not a misspelt tag
-                near = closest(text, known)
-                tip = f"; closest: {', '.join(near)}" if near else ""
+                tip = closest_tip(text, known)
                 warn(f"no {what} is called {text!r}{tip}")
 
 

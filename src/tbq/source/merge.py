@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError
-from tbq.select import closest
+from tbq.select import closest_tip
 from tbq.source.copies import without_copies
 from tbq.source.discover import Found, Run
 from tbq.source.urls import common_parts, is_remote
@@ -118,11 +118,8 @@ def _named(runs: Sequence[str], new: str, parts: Sequence[str]) -> Sequence[str]
         raise UsageError(f"merge_runs: {new!r} needs at least two runs, got {', '.join(parts)}")
     for part in parts:
         if part not in runs:
-            near = closest(part, list(runs))
-            raise SelectionError(
-                f"no run is called {part!r}, so it cannot be merged into {new!r}",
-                hint=f"closest: {', '.join(near)}" if near else None,
-            )
+            tip = closest_tip(part, runs)
+            raise SelectionError(f"no run is called {part!r}, so it cannot be merged into {new!r}{tip}")
     return list(dict.fromkeys(parts))
 
 

@@ -15,7 +15,7 @@ from tbq.decode.options import READING, Reading
 from tbq.errors import SelectionError, UsageError
 from tbq.kinds.hparams import HPARAM, by_run
 from tbq.kinds.values import Values, locate_all
-from tbq.select import Names, Selection, Steps, plain_tag
+from tbq.select import Names, Selection, Steps, closest_tip, plain_tag
 from tbq.select import steps as _steps
 from tbq.summary.digest import Digest
 from tbq.summary.statistics import STATS
@@ -298,10 +298,7 @@ def _require(table: pa.Table, require: Sequence[str]) -> pa.Table:
     known = table.column_names[1:]
     for name in require:
         if name not in known:
-            from tbq.select import closest
-
-            near = closest(name, known)
-            tip = f"; closest: {', '.join(near)}" if near else ""
+            tip = closest_tip(name, known)
             raise UsageError(f"require: no run has {name!r}{tip}", hint="name a column of the summary")
     for name in require:
         table = table.filter(table[name].is_valid())
