@@ -423,3 +423,12 @@ def test_the_column_with_the_steps_can_be_given(tmp_path):
     }
     with pytest.raises(UsageError, match=r"step: got 'epochs' \(str\), want a column: step, epoch, loss"):
         metrics(path, step="epochs")
+
+
+@pytest.mark.parametrize("column", ["run", "tag"])
+def test_rows_of_several_runs_or_tags_are_reported(tmp_path, column, recwarn):
+    path = write(tmp_path / "long.csv", f"{column},step,value\na,1,1\na,2,2\n,3,3\n")
+    assert len(metrics(path)) == 3 and not recwarn
+    path = write(tmp_path / "long.csv", f"{column},step,value\na,1,1\nb,1,2\n")
+    with pytest.warns(TbqWarning, match=f"^column '{column}' has 2 different texts"):
+        assert len(metrics(path)) == 2

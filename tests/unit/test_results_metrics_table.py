@@ -275,6 +275,12 @@ def test_a_metric_called_epoch_does_not_replace_the_number_of_the_row(tmp_path, 
     same.log(3, loss=0.5, epoch=3)
     same.close()
     assert metrics(same.path).to_arrow().column("step").to_pylist() == [3]
+    keras = MetricsTable(tmp_path / f"keras.{ending}")
+    for epoch in range(2):
+        keras.on_epoch_end(epoch, {"epoch": epoch + 0.5})
+    keras.close()
+    read = metrics(keras.path).to_arrow().to_pylist()
+    assert [(row["tag"], row["step"], row["value"]) for row in read] == [("epoch", 0, 0.5), ("epoch", 1, 1.5)]
 
 
 def test_integers_that_parquet_rounds_are_reported_once_and_csv_keeps_them(tmp_path):
