@@ -47,6 +47,7 @@ _EQUAL = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", _EQUAL)
 def test_chance_alone_is_rarely_beyond_chance(case: str) -> None:
     """If the best two do not differ, a difference is found in at most the nominal share of sweeps."""
