@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tbq
+
 HEAVY = (
     "pandas", "polars", "duckdb", "rich", "PIL", "openpyxl", "torch", "tensorboard", "matplotlib", "pyarrow.dataset",
     "pyarrow.parquet", "sqlite3", "ssl", "email", "asyncio", "unittest",
@@ -27,6 +29,11 @@ try:
 finally:
     print("\\nimported", *sys.modules, file=sys.stderr)
 """
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
 
 
 def imported(*args: object) -> set[str]:

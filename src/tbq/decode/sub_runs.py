@@ -107,7 +107,7 @@ class SubRunFolder:
         if new:
             try:
                 result = decode(new, [], DecodeOptions(restarts="keep"), self._inflate, verify=True)
-            except SourceError:  # of a store; reading the runs raises it again
+            except SourceError:  # of a store; whoever reads the runs gets the error
                 self.unfetched = {run.name for run in new}
             else:
                 self.unfetched = {run.name for run in new if _has_failed(run)}
