@@ -99,7 +99,7 @@ def mapping(argument: str, value: Any, example: str) -> Mapping[Any, Any]:
 
 
 def keywords(function: str, names: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise for a keyword that the function does not accept."""
+    """Raise for a keyword that the function does not accept; `allowed` are all that it accepts, for the hint."""
     known = list(allowed)
     for name in names:
         if name not in known:

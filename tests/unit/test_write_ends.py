@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ import os, signal, sys, threading
 import tbq
 writer = tbq.SummaryWriter(sys.argv[1])
 writer.add_scalar("loss", 1.0, 1)
+if __name__ == "__main__": run = tbq.init(".", run="init", config={"lr": 0.1}); run.log({"loss": 1.0}); run.flush()
 def fail():
     raise ValueError("of a thread")
 def child(place, code):
@@ -78,6 +80,16 @@ ENDS = {
         "del writer\nsys.exit(1)",
         "finished",
     ),
+    "another attempt after an error": (
+        "writer.close()\ntry:\n    raise MemoryError\nexcept MemoryError:\n"
+        "    with tbq.SummaryWriter('run') as writer:\n        writer.add_scalar('loss', 2.0, 2)\n",
+        "finished",
+    ),
+    "another attempt fails too": (
+        "writer.close()\ntry:\n    raise MemoryError\nexcept MemoryError:\n"
+        "    with tbq.SummaryWriter('run') as writer:\n        raise MemoryError\n",
+        "crashed",
+    ),
     "moves to another directory": ("os.chdir('/'); sys.exit(1)", "crashed"),
 }
 
@@ -88,6 +100,9 @@ def test_the_end_of_a_process_is_that_of_its_run(tmp_path: Path, program: str, s
     subprocess.run(
         [sys.executable, "-c", BEGIN + program, "run"], cwd=tmp_path, capture_output=True, timeout=60
     )
+    of_init = tbq.open(tmp_path / "init")
+    status = {"finished": "success", "crashed": "failure", "running": None}
+    assert of_init.hparams()["status"].tolist() == [status[of_init.table("runs")["state"][0]]]
     log = tbq.open(tmp_path / "run")
     (row,) = log.table("runs").to_dicts()
     assert row["state"] == (state or "running")
@@ -108,5 +123,6 @@ def test_a_child_of_multiprocessing(tmp_path: Path, method: str, code: object, s
     )
     (tmp_path / "program.py").write_text(begin + program)
     subprocess.run([sys.executable, "program.py", "run"], cwd=tmp_path, capture_output=True, timeout=120)
+    shutil.rmtree(tmp_path / "init")
     states = {row["run"]: row["state"] for row in tbq.open(tmp_path).table("runs").to_dicts()}
     assert states == {"child": state, "run": "finished"}

@@ -130,6 +130,16 @@ def test_kinds(tmp_path: Path) -> None:
         run.log(3)  # type: ignore[arg-type]
 
 
+def test_a_run_with_a_configuration_has_not_finished_before_its_end(tmp_path: Path) -> None:
+    with tbq.init(tmp_path, run="a", config={"lr": 0.1}) as run:
+        run.flush()
+        assert state(tmp_path, "a") == "running"
+        assert tbq.open(tmp_path).hparams()["status"].tolist() == [None]
+        run.add_hparams({"lr": 0.2}, {"loss": 1.0})  # of another trial
+    assert state(tmp_path, "a") == "finished"
+    assert tbq.open(tmp_path).hparams(run="a")["status"].tolist() == ["success"]
+
+
 def test_ends(tmp_path: Path) -> None:
     for name, error in (("interrupted", KeyboardInterrupt), ("failed", ValueError)):
         with pytest.raises(error), tbq.init(tmp_path, run=name) as run:

@@ -122,8 +122,17 @@ def shown(name: str) -> str:
     >>> shown("lr=0.1/seed=0"), shown("say yes to all")
     ('lr=0.1/seed=0', '"say yes to all"')
     """
-    short = shortened(printable(name), _NAME)
-    return short if _PLAIN.fullmatch(short) else json.dumps(short, ensure_ascii=False)
+    return quoted(shortened(printable(name), _NAME))
+
+
+def quoted(text: str) -> str:
+    """A text from a log on one line: in quotes, unless it is plain.
+
+    >>> quoted("exp1"), quoted("a | b")
+    ('exp1', '"a | b"')
+    """
+    line = printable(text)
+    return line if _PLAIN.fullmatch(line) else json.dumps(line, ensure_ascii=False)
 
 
 def value(number_: float, digits: int = 4) -> str:

@@ -56,6 +56,7 @@ def curve(
         low, high = step_range(steps)
     except TbqError as wrong:
         raise AskedWrongError(wrong.message) from None
+    by = None if by in ("run", ["run"]) else by
     answer = ToolAnswer(BUDGET)
     runs, tags = runs_of(log, run, answer), tags_of(log, tag, answer)
     answer.command = _command(log, tags, run, by, steps)
@@ -91,7 +92,8 @@ def _series(log: LiveLog, tags: Sequence[str], runs: Sequence[str], by: Names) -
             of_tag = list(_groups(log, tag, having, by)) if having else []
             total += len(of_tag)
             found += [
-                each._replace(name=f"{tag} · {each.name}" if several else each.name) for each in of_tag[:room]
+                each._replace(name=f"{shown(tag)} · {each.name}" if several else each.name)
+                for each in of_tag[:room]
             ]
             continue
         total += len(having)

@@ -135,8 +135,8 @@ def _configurations(
         "raise top, name run=, or run the command",
         max(len(lines) - top, 0),
     )
-    for line in board.verdict.splitlines():
-        answer.say(f"verdict: {line}" if line == board.verdict.splitlines()[0] else line)
+    for place, line in enumerate(board.verdict_with(_spaced).splitlines()):
+        answer.say(line if place else f"verdict: {line}")
     groupless = len(runs) - len(board.grouping.of_run)
     if groupless:
         answer.note(

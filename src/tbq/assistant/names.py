@@ -197,7 +197,9 @@ def main_metric(log: LiveLog, metric: str | None, runs: Sequence[str], answer: T
     if metric is not None:
         tags = tags_of(log, metric, answer)
         if len(tags) > 1:
-            raise AskedWrongError(f"{shown(metric)} means {len(tags)} tags, want one: {some(tags, 5)}")
+            raise AskedWrongError(
+                f"{shown(metric)} means {len(tags)} tags, want one: {some([shown(tag) for tag in tags], 5)}"
+            )
         return tags[0]
     with log.lock:
         totals = log.index.totals(runs)
@@ -227,14 +229,18 @@ def grouping_of(log: LiveLog, by: Names) -> str:
     items = items_of(by, "by")
     with log.lock:
         known = {name for of in log.hparams.values() for name in of.values}
-    parts = [part.strip() for item in items for part in (item.split(",") if "re:" not in item else [item])]
-    if all(part.removeprefix(_HPARAM) in known for part in parts):
-        return ",".join(_HPARAM + part.removeprefix(_HPARAM) for part in parts)
-    if len(items) == 1:
-        return items[0]
+    parts = []
+    for item in items:
+        whole = "re:" in item or item.removeprefix(_HPARAM) in known
+        parts += [item] if whole else [part.strip() for part in item.split(",")]
     odd = [part for part in parts if part.removeprefix(_HPARAM) not in known]
-    near = closest(odd[0].removeprefix(_HPARAM), sorted(known))
-    raise AskedWrongError(
-        f"no hyperparameter is named {shown(odd[0])}"
-        + (f"; closest: {', '.join(map(shown, near))}" if near else "")
-    )
+    if not odd:
+        return ",".join(_HPARAM + part.removeprefix(_HPARAM) for part in parts)
+    if len(items) == 1 and (
+        items[0].startswith("re:") or Selection.of(items[0], "run").resolve(log.shown()).names
+    ):
+        return items[0]
+    near = [shown(name) for name in closest(odd[0].removeprefix(_HPARAM), sorted(known))]
+    names = [shown(name) for name in sorted(known)]
+    tip = f"closest: {', '.join(near)}" if near else f"hyperparameters: {some(names, 8) or 'none'}"
+    raise AskedWrongError(f"no hyperparameter is named {shown(odd[0])}, and no run matches it; {tip}")

@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from tbq.assistant.answer import AskedWrongError, ToolAnswer, shown, value
+from tbq.assistant.answer import AskedWrongError, ToolAnswer, quoted, shown, value
 from tbq.assistant.names import no_runs, paths_of
 from tbq.assistant.tokens import beginning, tokens
 from tbq.errors import TbqError
@@ -84,9 +84,12 @@ def _cell(cell: Any, kind: str) -> str:
         if "int" in kind and math.isfinite(cell) and cell == int(cell):
             return str(int(cell))
         return value(cell, _DIGITS) if abs(cell) < 1e6 else f"{cell:.15g}"
-    text = printable(str(cell))
+    text = str(cell)
     short = beginning(text, _CELL)
-    return short if len(short) == len(text) else f"{short}… ({len(text):,} characters)"
+    is_text = isinstance(cell, str) and "string" in kind
+    line = quoted(short) if is_text else printable(short)
+    line = '"null"' if is_text and line == "null" else line
+    return line if len(short) == len(text) else f"{line}… ({len(text):,} characters)"
 
 
 def _is_rounded(cell: Any, kind: str) -> bool:

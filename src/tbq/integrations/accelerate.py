@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tbq.errors import missing
+from tbq.write import hparams
 from tbq.write import options as writer_options
 from tbq.write.reported import ReportedValues
 from tbq.write.writer import SummaryWriter
@@ -60,7 +61,7 @@ class TbqTracker(GeneralTracker):  # type: ignore[misc]
             name: value if isinstance(value, str | bool | int | float | None) else str(value)
             for name, value in values.items()
         }
-        self.tracker.add_hparams(plain, {}, run_name=".")
+        hparams.declare(self.tracker, plain, ())
         directory = Path(self.tracker.log_dir, str(time.time()))
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "hparams.yml").write_text(yaml.dump(plain), encoding="utf-8")

@@ -159,7 +159,6 @@ class TbqCallback(TrainerCallback):  # type: ignore[misc]
         )
         self.writer.log(numbers, step)
         self.writer.add_text("trial/state", how)
-        hparams.end(self.writer, failed=how == "fail")
         if how == "fail":
             self.writer._file.failed_by = "the trial ended by an exception"
         self._close()

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError, missing
+from tbq.write import hparams
 from tbq.write import options as writer_options
 from tbq.write.writer import SummaryWriter
 
@@ -119,7 +120,8 @@ class TbqLogger(_tensorboard.TensorBoardLogger):  # type: ignore[misc]
         if metrics:
             flat = self._sanitize_params(_convert._flatten_dict(params))
             metrics = _convert._add_prefix(metrics, self._prefix, self.LOGGER_JOIN_CHAR)
-            self.experiment.add_hparams(flat, metrics, run_name=".", global_step=step)
+            hparams.declare(self.experiment, flat, metrics, step)
+            self.experiment.log(metrics, step)
 
     @_rank_zero.rank_zero_only  # type: ignore[untyped-decorator]
     def watch(self, model: Any, **options: Any) -> None:

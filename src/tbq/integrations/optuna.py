@@ -118,8 +118,6 @@ class _TrialWriter(RunWriter):
     def end(self, state: str) -> None:
         """Log how the trial ended."""
         self._declare()
-        if self.config is not None:
-            hparams.end(self, failed=state == "fail")
         self.add_text("trial/state", state)
         self.ended = True
 

@@ -72,7 +72,6 @@ class TbqCallback(TBXLoggerCallback):  # type: ignore[misc]
             return
         if writer.config is None:
             self._declare(trial, ())
-        hparams.end(writer, failed=failed)
         writer.finish(failed=_error(trial) if failed else "")
         del self._trial_writer[trial], self._trial_result[trial]
 

@@ -48,7 +48,6 @@ class TbqOutputFormat(sb3.KVWriter):  # type: ignore[misc]
             elif isinstance(value, sb3.HParam):
                 # Only their names: the numbers of the metrics are not points of these curves.
                 hparams.declare(self.writer, dict(value.hparam_dict), dict(value.metric_dict))
-                hparams.end(self.writer)
             elif hasattr(value, "ndim"):  # arrays and tensors
                 self.writer.add_histogram(key, value, step)
         self.writer.log(numbers, step)

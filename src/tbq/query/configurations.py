@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -113,9 +113,13 @@ class Ranking:
     @property
     def verdict(self) -> str:
         """Whether the first two configurations differ beyond chance; then a line per state of runs that ended badly."""
-        return "\n".join(map(printable, [self._comparison(), *self._early()]))
+        return self.verdict_with(printable)
 
-    def _early(self) -> Iterator[str]:
+    def verdict_with(self, name: Callable[[str], str]) -> str:
+        """The verdict, with the names of configurations, runs and the tag as `name` writes them."""
+        return "\n".join(map(printable, [self._comparison(name), *self._early(name)]))
+
+    def _early(self, name: Callable[[str], str]) -> Iterator[str]:
         """One line each for the diverged and the crashed runs that count nevertheless."""
         for state, when in (("diverged", "from before"), ("crashed", "until then")):
             runs = [
@@ -128,18 +132,18 @@ class Ranking:
             if runs:
                 counts = "its best value" if len(runs) == 1 else "their best values"
                 yield (
-                    f"{counted(len(runs), 'run')} {state} ({some(runs)}): {counts} {when} "
+                    f"{counted(len(runs), 'run')} {state} ({some([name(run) for run in runs])}): {counts} {when} "
                     f"count{'s' * (len(runs) == 1)}"
                 )
 
-    def _comparison(self) -> str:
+    def _comparison(self, name: Callable[[str], str]) -> str:
         known = [row for row in self.rows if row.n]
         if not known:
-            return f"no configuration has a finite {self.tag}"
+            return f"no configuration has a finite {name(self.tag)}"
         if len(known) == 1:
-            return f"{known[0].name} is the only configuration with a finite {self.tag}"
+            return f"{name(known[0].name)} is the only configuration with a finite {name(self.tag)}"
         first, second = known[:2]
-        a, b = (f"({row.name})" if ", " in row.name else row.name for row in (first, second))
+        a, b = (f"({name(row.name)})" if ", " in row.name else name(row.name) for row in (first, second))
         numbers = f"{first.n:,} and {counted(second.n, 'run')}"
         if min(first.n, second.n) < 2:
             return (

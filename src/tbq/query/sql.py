@@ -67,7 +67,7 @@ def sql(
     **reading: Unpack[Reading],
 ) -> Table:
     """Run a query; reads only what it needs of the tables."""
-    keywords("log.sql", reading, READING)
+    keywords("log.sql", reading, ("params", "unsafe", *READING))
     if not isinstance(query, str):
         raise bad("query", query, "a query as text")
     parameters = dict(mapping("params", params or {}, "{'tag': 'loss'}"))

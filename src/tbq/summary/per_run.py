@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _MEDIA = {"texts": ".text", "images": ".image", "audio": ".audio"}
 
 
+_ARGUMENTS = ("stats", "run", "steps", "by", "best", "sort", "top", "require", "media")
 _MOST_DRAWN = 2_000_000  # the most scalars that a summary keeps for its sparklines
 
 # Priorities of columns that want the same name: the lowest number gets it.
@@ -115,7 +116,7 @@ def summary(
     **reading: Unpack[Reading],
 ) -> SummaryTable:
     """The joined table; see `log.summary`."""
-    keywords("log.summary", reading, READING)
+    keywords("log.summary", reading, (*_ARGUMENTS, *READING))
     ways = mapping("best", best or {}, "{'val/loss': 'min'}")
     for name, way in ways.items():
         choice(f"best[{name!r}]", way, ("min", "max"))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tbq import _core, termination, wire
 from tbq.errors import OutputError
-from tbq.write import existing
+from tbq.write import existing, hparams
 from tbq.write.flusher import flusher, watch
 from tbq.write.pending import Pending
 
@@ -29,14 +29,24 @@ _GONE = (
     {errno.ESTALE, errno.EBADF, errno.ENODEV, errno.ENXIO, errno.ENOTCONN} if os.name == "posix" else set()
 )
 
-_END = 1000  # the field of an Event that says how its writer ended
+_SUMMARY = 5  # fields of an Event
+_END = 1000  # how its writer ended
 
 _counter = itertools.count()
 
 
-def failure_of_caller() -> str:
-    """The error that is being handled now, as text: a `with` or `finally` block closes the writer."""
-    return _described(sys.exc_info()[1])
+def failure_of_caller(before: object = None) -> str:
+    """The error that is being handled now, as text: a `with` or `finally` block closes the writer.
+
+    `before` marks the error that was being handled when the writer was opened, such as that of a first attempt.
+    """
+    error = sys.exc_info()[1]
+    return "" if before is not None and _mark_of(error) is before else _described(error)
+
+
+def _mark_of(error: BaseException | None) -> object:
+    """What tells an error from all others, without keeping it and its frames alive."""
+    return None if error is None else error.__dict__.setdefault("_tbq_mark", object())
 
 
 def _unhandled() -> str:
@@ -58,10 +68,11 @@ def _described(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _end(failed_by: str) -> bytes:
-    """The field of an Event that says how its writer ended."""
+def _end(failed_by: str, has_hparams: bool) -> bytes:
+    """The fields of an Event that say how its writer ended, and the session of its hyperparameters."""
     status = wire.integer(1, 2 if failed_by else 1)
-    return wire.message(_END, status + wire.text(2, failed_by.encode(errors="replace")[:1000]))
+    mark = wire.message(_END, status + wire.text(2, failed_by.encode(errors="replace")[:1000]))
+    return wire.message(_SUMMARY, hparams.end(failed=bool(failed_by))) + mark if has_hparams else mark
 
 
 def _status_is_hidden() -> bool:
@@ -99,6 +110,8 @@ class EventFile:
         self.left = False  # it was flushed at exit; since then, each event is written at once
         self.is_exiting = False  # the process is exiting
         self.failed_by = ""  # the error that ended the run, as text
+        self._handled = _mark_of(sys.exc_info()[1])  # the error after which the writer was opened
+        self.has_hparams = False  # whose session ends with the file
         self.finished = False  # all events are written or lost
         self.path: Path | None = None
         self.failure: BaseException | None = None  # why writing fails at present
@@ -195,12 +208,16 @@ class EventFile:
         """Whether the file was closed for now, and nothing has been logged since."""
         return self._paused and not self.buffer.pending_bytes and not self.pending.events
 
-    def rest(self, failed_by: str = "") -> None:
+    def rest(self) -> None:
         """Flush and close the file for now: the next event opens another one."""
         if not self.is_resting:
             self.settle(None)
-            self.mark_end(failed_by)
+            self.mark_end(self.failure_of_caller())
             flusher.ask(self, "rest", wait=True)
+
+    def failure_of_caller(self) -> str:
+        """The error by which the writer's user leaves it, as text."""
+        return failure_of_caller(self._handled)
 
     def mark_end(self, failed_by: str = "") -> None:
         """Log an event that says that the run ended, and by which error.
@@ -212,7 +229,8 @@ class EventFile:
         if self._to_disk and (self.path is not None or self.buffer.pending_bytes):
             dropped = self.buffer.dropped
             now = time.time() if self.end_time is None else self.end_time
-            self.buffer.fields(b"" if self.is_copy else _end(failed_by), None, now)
+            mark = b"" if self.is_copy else _end(failed_by, self.has_hparams)
+            self.buffer.fields(mark, None, now)
             self._marked, self._mark_dropped = True, self.buffer.dropped > dropped
 
     @property
@@ -225,7 +243,8 @@ class EventFile:
     def _mark_by_status(self) -> None:
         if self._to_disk and self.path is not None and self.failure is None:
             path, when = os.fsencode(self.path.absolute()), self.end_time or 0.0
-            _core.mark_at_exit(path, _end(""), _end("SystemExit"), when)
+            finished, failed = (_end(failed_by, self.has_hparams) for failed_by in ("", "SystemExit"))
+            _core.mark_at_exit(path, finished, failed, when)
 
     def close_at_exit(self, patience: float) -> bool:
         """Close at exit, when losses can only be logged."""

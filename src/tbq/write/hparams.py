@@ -54,16 +54,19 @@ def encode(hparam_dict: Any, metric_dict: Any, hparam_domain_discrete: Any, grou
     ]
 
 
-def declare(writer: SummaryWriter, values: dict[str, Any], metrics: Iterable[str]) -> None:
-    """Log hyperparameters to the run itself, and the names of the curves to compare them by, without any point."""
+def declare(writer: SummaryWriter, values: dict[str, Any], metrics: Iterable[str], step: Any = None) -> None:
+    """Log hyperparameters to the run itself, and the names of the curves to compare them by, without any point.
+
+    Their session ends when the writer does: until then, the run has not finished.
+    """
     for tag, metadata in encode(values, dict.fromkeys(metrics), None)[:-1]:
-        writer.add_summary(wire.value(tag, 0, b"", metadata))
+        writer.add_summary(wire.value(tag, 0, b"", metadata), step)
+    writer._file.has_hparams = True
 
 
-def end(writer: SummaryWriter, *, failed: bool = False) -> None:
-    """Log that the session of `declare` has ended."""
-    metadata = wire.hparams_end(wire.FAILURE if failed else wire.SUCCESS)
-    writer.add_summary(wire.value(END, 0, b"", metadata))
+def end(*, failed: bool) -> bytes:
+    """The summary that says that the session of `declare` has ended."""
+    return wire.value(END, 0, b"", wire.hparams_end(wire.FAILURE if failed else wire.SUCCESS))
 
 
 def objectives(trial: Any) -> list[str]:

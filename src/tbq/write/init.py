@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
 from tbq.write import existing, options
+from tbq.write.hparams import declare
 from tbq.write.reported import ReportedValues, hparams, nested, picture
 from tbq.write.writer import SummaryWriter
 
@@ -108,5 +109,6 @@ def init(
     writer = RunWriter(log_dir, run=run or options.run_name(), resume=resume, **settings)
     writer.config = config
     if values:
-        writer.add_hparams(values, {}, run_name=".")
+        declare(writer, values, ())
+        writer._hparam_calls += 1  # `add_hparams` is about another trial
     return writer

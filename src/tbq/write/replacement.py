@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tbq.write.arguments import as_array
-from tbq.write.file import failure_of_caller
 from tbq.write.writer import SummaryWriter
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Replacement(SummaryWriter):
         self.unwatch()
         failure = self._of_each_line(SummaryWriter.close)
         self._lines.clear()
-        self._file.rest(failure_of_caller())
+        self._file.rest()
         if failure is not None:
             raise failure
         self._report()

@@ -12,7 +12,7 @@ from tbq.errors import OutputError, TbqError, TbqWarning, caller, warn
 from tbq.text import counted
 from tbq.write import existing, histogram, options
 from tbq.write.arguments import as_step, bad
-from tbq.write.file import EventFile, failure_of_caller, logger
+from tbq.write.file import EventFile, logger
 from tbq.write.flusher import live
 from tbq.write.media import Media
 from tbq.write.plugins import Plugins
@@ -232,7 +232,7 @@ class SummaryWriter(Scalars, Media, Plugins, Models):
         self._closed = True
         self.unwatch()
         failure = self._of_each_line(SummaryWriter.close)
-        self._file.failed_by = self._file.failed_by or failure_of_caller()
+        self._file.failed_by = self._file.failed_by or self._file.failure_of_caller()
         self._file.close()
         if failure is not None:
             raise failure
