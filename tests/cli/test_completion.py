@@ -123,8 +123,13 @@ CASES: list[tuple[str, list[str]]] = [
     ("tbq tags runs --run k=1:x@2/s", ["tags", "runs", "--run", "k=1:x@2/sub"]),
     ("tbq tags runs --run=k=1:", ["tags", "runs", "--run=k=1:x@2/sub"]),
     ("tbq tags runs --run it", ["tags", "runs", "--run", "it's $5 & more"]),
+    ("tbq tags runs --run it\\'s\\ \\$", ["tags", "runs", "--run", "it's $5 & more"]),
     ("tbq show runs a", ["show", "runs", "a b/c:d"]),
     ('tbq sql runs "select run, step, val', ["sql", "runs", "select run, step, value"]),
+    (
+        "tbq sql runs \"select run from scalars where tag = 'loss' and val",
+        ["sql", "runs", "select run from scalars where tag = 'loss' and value"],
+    ),
     ("tbq ls ru", ["ls", "runs"]),
 ]
 
