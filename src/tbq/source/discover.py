@@ -24,7 +24,7 @@ from tbq.source.urls import (
     refuse_remote,
     without_user,
 )
-from tbq.source.walk import Seen, is_event_file, walk
+from tbq.source.walk import Bounds, Seen, is_event_file, walk
 from tbq.text import shown_name, shown_path, with_digits
 from tbq.writers import Writers, chosen
 
@@ -182,9 +182,11 @@ def refuse_other_files(found: Found) -> None:
         raise SourceError("is not an event file: it holds no record", path=path, hint=hint, code="not_events")
 
 
-def discover(source: Source, remote: Remote | None = None, logs: Logs | None = None) -> Found:
+def discover(
+    source: Source, remote: Remote | None = None, logs: Logs | None = None, bounds: Bounds | None = None
+) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
-    return find(sources(source), remote=remote, logs=logs)
+    return find(sources(source), remote=remote, logs=logs, bounds=bounds)
 
 
 def find(
@@ -192,8 +194,9 @@ def find(
     watched: list[str] | None = None,
     remote: Remote | None = None,
     logs: Logs | None = None,
+    bounds: Bounds | None = None,
 ) -> Found:
-    """Find the runs below paths. Each path comes with the name for its runs, or None.
+    """Find the runs below paths, in each within `bounds`. Each path comes with the name for its runs, or None.
 
     Every directory is at most one run, even if several links lead to it. It is named by its path without links, else by
     the link with the fewest path parts, then by the first in order.
@@ -251,7 +254,7 @@ def find(
         tree = (
             remote.walk(path, seen if name is None else set())
             if remote is not None and is_url
-            else walk(path, problems, Seen() if name is not None else together, possible)
+            else walk(path, problems, Seen() if name is not None else together, possible, bounds)
         )
         for folder, below, event_files, rest in tree:
             others += rest
