@@ -22,6 +22,8 @@ _MAGIC = b"PAR1"
 _FOOTER = 1 << 20  # bytes of the footer to look at
 _COLUMNS = ("run_id", "attribute_path", "attribute_type", "step", "timestamp")
 _VALUES = ("int_value", "float_value", "string_value", "bool_value")
+# What pyarrow raises for a damaged file, and what its values raise if they have unexpected types.
+_WRONG = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, NotImplementedError, OSError)
 _TEXTS = ("run_id", "attribute_path", "attribute_type")  # few different ones
 
 
@@ -43,8 +45,11 @@ class NeptuneFormat(Format):
         if not all(name.encode() in footer for name in (*_COLUMNS, *_VALUES)):
             return []
         runs: dict[str, None] = {}
-        for batch in _opened(path).iter_batches(columns=["run_id"]):
-            runs.update(dict.fromkeys(batch.column(0).unique().to_pylist()))
+        try:
+            for batch in _opened(path).iter_batches(columns=["run_id"]):
+                runs.update(dict.fromkeys(batch.column(0).unique().to_pylist()))
+        except _WRONG as wrong:
+            raise _refused(path, wrong) from None
         named = [str(run) for run in runs if run is not None]
         return [Log("neptune", path, part(run), run, unique=run) for run in named]
 
@@ -53,12 +58,11 @@ class NeptuneFormat(Format):
 
 
 def _opened(path: str) -> parquet.ParquetFile:
-    import pyarrow as pa
     from pyarrow import parquet
 
     try:
         return parquet.ParquetFile(path, read_dictionary=list(_TEXTS))
-    except (pa.ArrowException, OSError) as wrong:
+    except _WRONG as wrong:
         raise _refused(path, wrong) from None
 
 
@@ -83,8 +87,6 @@ class _Neptune:
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
-        import pyarrow as pa
-
         if self._done:
             raise ReplacedError
         path = self._log.path
@@ -96,7 +98,7 @@ class _Neptune:
             for number in range(metadata.num_row_groups):
                 if _may_have(metadata.row_group(number), self._log.key):
                     rounded += _add(_group(path, stamp, number), self._log.key, config, sink)
-        except (pa.ArrowException, ValueError, OverflowError, OSError) as wrong:
+        except _WRONG as wrong:  # a column is missing, or has another type
             raise _refused(path, wrong) from None
         if config:
             sink.hparams(flat(config, ["sys/ping_time"]), 0.0)
