@@ -13,7 +13,7 @@ from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
 from tbq.source.copies import Copy, without_copies
 from tbq.source.formats.interface import Log
-from tbq.source.formats.recognise import Place, Recogniser, may_be_log
+from tbq.source.formats.recognise import Place, Recogniser
 from tbq.source.formats.translation import Translations
 from tbq.source.urls import (
     LAKE,
@@ -24,7 +24,7 @@ from tbq.source.urls import (
     refuse_remote,
     without_user,
 )
-from tbq.source.walk import Bounds, Seen, is_event_file, walk
+from tbq.source.walk import Bounds, Seen, is_event_file, may_be_read, walk
 from tbq.text import shown_name, shown_path, with_digits
 from tbq.writers import Writers, chosen
 
@@ -418,7 +418,7 @@ def _expand(item: str, remote: Remote | None = None, searching: bool = True) -> 
         return [(named[1], path) for _, path in _expand(named[2], remote, searching)]
     if glob.has_magic(item):
         matches = sorted(glob.glob(item, recursive=True))
-        kept = [path for path in matches if os.path.isdir(path) or _may_be_read(os.path.basename(path))]
+        kept = [path for path in matches if os.path.isdir(path) or may_be_read(os.path.basename(path))]
         if kept:
             return [(None, path) for path in kept]
         raise SourceError("no directory or event file matches this pattern", path=item)
@@ -432,10 +432,6 @@ def _expand(item: str, remote: Remote | None = None, searching: bool = True) -> 
     from tbq.source.nearby import hint_for
 
     raise SourceError("no such file or directory", path=item, hint=hint_for(item) if searching else None)
-
-
-def _may_be_read(name: str) -> bool:
-    return is_event_file(name) or may_be_log(name)
 
 
 def _is_drive(item: str) -> bool:

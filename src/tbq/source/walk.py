@@ -24,6 +24,11 @@ def is_event_file(name: str) -> bool:
     return "tfevents" in name and not name.endswith(_NOT_EVENTS)
 
 
+def may_be_read(name: str) -> bool:
+    """Whether a file of this name is an event file, or may be a log of another tracker."""
+    return is_event_file(name) or may_be_log(name)
+
+
 class Seen:
     """The directories that were walked, by identity rather than by path.
 
