@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import sweep
+from started import records
 
 from tbq import SummaryWriter
 
@@ -19,10 +18,6 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return sweep.write(tmp_path_factory.mktemp("swept") / "runs")
-
-
-def records(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_which_configuration(tbq: Run, runs: Path) -> None:

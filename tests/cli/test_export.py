@@ -1,7 +1,5 @@
 """`tbq export`, `ls` and `tags` as users run them: output, messages, exit codes."""
 
-import csv
-import io
 import os
 import signal
 import subprocess
@@ -12,15 +10,12 @@ from pathlib import Path
 import protolog as pl
 import pyarrow.parquet as pq
 import pytest
+from started import records
 
 import tbq as library
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 posix = pytest.mark.skipif(os.name != "posix", reason="terminals, pipes and signals as POSIX has them")
-
-
-def records(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 def test_csv_in_a_pipe(tbq: Run, logdir: Path) -> None:

@@ -1,7 +1,5 @@
 """`tbq sql`, `summary`, `reduce` and `compare` as users run them."""
 
-import csv
-import io
 import json
 import os
 import re
@@ -10,13 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from started import records
 from tensorboardX import SummaryWriter
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def records(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
 
 
 @pytest.fixture(scope="session")

@@ -295,7 +295,7 @@ class Values:
         )
 
 
-def kinds_of(table: Table) -> dict[str, set[str]]:
+def kinds_of(table: Arrow) -> dict[str, set[str]]:
     """The kinds of each tag in a table of tags or series."""
     kinds: dict[str, set[str]] = {}
     for tag, kind in zip(values_of(table["tag"]), values_of(table["kind"]), strict=True):

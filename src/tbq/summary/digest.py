@@ -9,7 +9,7 @@ from tbq.arrow import to_pyarrow
 from tbq.columns.codes import values_of
 from tbq.decode.options import DecodeOptions, Reading
 from tbq.kinds.run_states import RunFacts, facts_of, states_now, totals_of
-from tbq.kinds.values import Values
+from tbq.kinds.values import Values, kinds_of
 from tbq.summary.statistics import Statistic, statistics
 
 if TYPE_CHECKING:
@@ -147,11 +147,7 @@ class Digest:
 
     def kinds(self) -> dict[str, set[str]]:
         """The kinds of each tag."""
-        kinds: dict[str, set[str]] = {}
-        for series in self._series:
-            for tag, kind in zip(values_of(series["tag"]), values_of(series["kind"]), strict=True):
-                kinds.setdefault(tag, set()).add(kind)
-        return kinds
+        return kinds_of(self.series)
 
     def runs(self) -> list[str]:
         """The runs with scalars, in order."""
