@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -272,14 +271,15 @@ def test_a_process_that_is_killed_while_it_fetches(
     process.append(subprocess.Popen([sys.executable, "-c", SCALARS, bucket.url("runs")]))
     assert process[0].wait(120) == -signal.SIGKILL
     s3_server.before = None
-    time.sleep(0.2)  # answers that are under way
     there = len(copies(tmp_path))
     bucket.requests.clear()
     done = subprocess.run(
         [sys.executable, "-c", SCALARS, bucket.url("runs")], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "800"
-    assert bucket.count() == {"list": 1, **({"get": 40 - there} if there < 40 else {})}
+    # Requests of the dead process may reach the server late; they are for objects that have no copy either.
+    fetched = {request.path for request in bucket.requests if "list-type" not in request.query}
+    assert len(fetched) == 40 - there
     assert [entry.name for entry in (tmp_path / "cache").iterdir()] == [
         "objects"
     ]  # the dead process left nothing
