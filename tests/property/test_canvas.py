@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -105,6 +105,9 @@ def test_a_chart_is_as_large_as_its_room(
 
 
 @given(low=NUMBERS, high=NUMBERS, most=st.integers(2, 9))
+@example(low=1.7e9, high=1.7e9 + 15, most=5)
+@example(low=1 - 1e-9, high=1 + 1e-9, most=5)
+@example(low=2.0**53, high=2.0**53 + 120, most=6)
 def test_ticks_are_on_the_axis(low: float, high: float, most: int) -> None:
     low, high = min(low, high), max(low, high)
     found = ticks.linear(low, high, most)
@@ -112,6 +115,7 @@ def test_ticks_are_on_the_axis(low: float, high: float, most: int) -> None:
     space = (high / 2 - low / 2) * 1e-6
     assert all(low - space <= tick <= high + space for tick in found)
     assert len(ticks.labels(found)) == len(found)
+    assert len(set(ticks.labels(found))) == len(set(found)), ticks.labels(found)
     if low > 0:
         logs = ticks.logarithmic(low, high, most)
         assert len(logs) <= most + 1

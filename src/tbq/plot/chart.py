@@ -19,7 +19,7 @@ from tbq.plot.ranges import usual_range
 from tbq.table.pixels import Columns as Columns
 from tbq.table.pixels import grid
 from tbq.table.sparks import BROKEN as BROKEN
-from tbq.text import printable
+from tbq.text import GAP, printable
 
 if TYPE_CHECKING:
     from tbq.plot.canvas import Floats
@@ -88,7 +88,7 @@ class Chart:
         for row, pieces in enumerate(canvas.rows()):
             label = names.get(row)
             line = [
-                Span(f"{clipped(label or '', gutter):>{gutter}}", dim=True),
+                Span(f"{_ending(label or '', gutter):>{gutter}}", dim=True),
                 Span("┤" if label else "│", dim=True),
                 *(self._styled(text, owner) for text, owner in pieces),
             ]
@@ -324,6 +324,15 @@ class Chart:
 def _points(columns: Columns) -> Floats:
     """The smallest and largest values of columns, in the order of x."""
     return np.column_stack([columns.min, columns.max]).ravel()
+
+
+def _ending(label: str, room: int) -> str:
+    """The end of a label that does not fit: long labels of an axis differ in their last digits.
+
+    >>> _ending("1,700,000,015", 7), _ending("1.5", 7)
+    ('…00,015', '1.5')
+    """
+    return label if len(label) <= room else f"{GAP}{label[len(label) - room + 1 :]}"[: max(room, 0)]
 
 
 def _over(line: Line, marks: dict[int, Span]) -> Line:

@@ -29,7 +29,11 @@ def dress(axis: Axis, what: str, log: bool = False) -> None:
 
         def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
             low, high = min(vmin, vmax), max(vmin, vmax)
-            places = _places(what, log, low, high, _room(self.axis, what, log))
+            most, letters = _room(self.axis, what, log)
+            places = _places(what, log, low, high, most)
+            while most > 2 and not log and _letters(what, places) > letters:
+                most -= 1
+                places = _places(what, log, low, high, most)
             return self.raise_if_exceeds(list(places))
 
     class Labels(ticker.Formatter):
@@ -60,14 +64,19 @@ def dress(axis: Axis, what: str, log: bool = False) -> None:
         axis.set_minor_locator(ticker.NullLocator())
 
 
-def _room(axis: Any, what: str, log: bool) -> int:
-    """The number of labels that fit."""
+def _room(axis: Any, what: str, log: bool) -> tuple[int, float]:
+    """The number of usual labels that fit, and of letters side by side."""
     box = axis.axes.get_window_extent()
     upright = axis.axis_name == "y"
     points = (box.height if upright else box.width) * 72 / axis.axes.figure.dpi
     size = axis.get_major_ticks(1)[0].label1.get_fontsize()
     each = size * (3.4 if upright else 7.0 if what in ("relative", "wall") else 4.4)
-    return max(2, min(int(points / each), 6 if log else 8))
+    return max(2, min(int(points / each), 6 if log else 8)), math.inf if upright else points / size / 0.6
+
+
+def _letters(what: str, places: tuple[float, ...]) -> int:
+    """The letters of all labels, as long as the longest, with the space between them."""
+    return len(places) * (2 + max(map(len, _labels(what, False, list(places))), default=0))
 
 
 @functools.lru_cache(maxsize=256)  # a figure's layout calls it a hundred times

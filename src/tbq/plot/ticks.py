@@ -84,13 +84,30 @@ def times(low: float, high: float, most: int, offset: float = 0.0) -> list[float
 
 
 def labels(ticks: Sequence[float]) -> list[str]:
-    """Ticks of an axis of values as text, all with the same number of decimals.
+    """Ticks of an axis of values as text, all with the same number of decimals; different ticks are different texts.
 
     >>> labels([0.0, 0.5, 1.0]), labels([1e-06, 2e-06]), labels([0.0, 20_000.0])
     (['0.0', '0.5', '1.0'], ['1e-06', '2e-06'], ['0', '20k'])
     >>> labels([0.00095, 0.001])
     ['9.5e-4', '1e-3']
+    >>> labels([1.7e9, 1.7e9 + 0.5]), labels([1.0, 1 + 5e-10])
+    (['1,700,000,000.0', '1,700,000,000.5'], ['1.0000000000', '1.0000000005'])
     """
+    texts, different = _short_labels(ticks), len(set(ticks))
+    if len(set(texts)) == different:
+        return texts
+    distance = min(b - a for a, b in zip(ticks, ticks[1:], strict=False) if b > a)
+    if distance > 1e-15 and max(map(abs, ticks)) < 1e15:
+        decimals = max(0, -math.floor(math.log10(distance) + 1e-9))
+        return [f"{tick:,.{decimals}f}" for tick in ticks]
+    for digits in range(4, 18):
+        texts = [f"{tick:.{digits}g}" for tick in ticks]
+        if len(set(texts)) == different:
+            break
+    return texts
+
+
+def _short_labels(ticks: Sequence[float]) -> list[str]:
     largest = max(map(abs, ticks), default=0.0)
     distance = min((b - a for a, b in zip(ticks, ticks[1:], strict=False) if b > a), default=largest)
     if largest >= 10_000 and distance >= largest / 1000:
@@ -98,7 +115,7 @@ def labels(ticks: Sequence[float]) -> list[str]:
     if largest >= 1e9 or (0 < largest < 1e-3):
         return [f"{tick:.3g}" for tick in ticks]
     decimals = 0
-    while decimals < 9 and any(abs(tick - round(tick, decimals)) > distance * 1e-3 for tick in ticks):
+    while decimals < 15 and any(abs(tick - round(tick, decimals)) > distance * 1e-3 for tick in ticks):
         decimals += 1
     texts = [f"{tick:.{decimals}f}" for tick in ticks]
     if largest < 0.1 and max(map(len, texts), default=0) > _WIDE:
