@@ -263,3 +263,13 @@ def test_a_command_that_waits_names_what_may_have_been_meant(
     (tmp_path / "runs").mkdir()
     done = tbq(*words, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == (f"tbq: {says}\n" if says else "")
+
+
+@pytest.mark.parametrize(("tag", "waits"), [("los", True), ("lo*", False), ("acc", True)])
+def test_following_a_tag_that_was_never_logged_says_so(
+    tbq: Run, tmp_path: Path, tag: str, waits: bool
+) -> None:
+    write(tmp_path / "runs", value("loss", simple_value=1.0))
+    done = tbq("follow", "runs", "--tag", tag, "--fail-on", "nan", "--timeout", "0.1", cwd=tmp_path)
+    says = f"tbq: waiting for tags that match {tag}; tbq tags lists what was logged so far\n"
+    assert done.returncode == 0 and done.stderr.startswith(says) == waits
