@@ -191,6 +191,8 @@ def test_a_directory_that_comes_and_runs_that_go(tmp_path: Path) -> None:
     _log(root / "b", [3.0, 1.0])
     _until(asking, lambda: asking.ask("leaderboard"), "b: 1, running")
     shutil.rmtree(root / "b")
+    said = asking.ask("diagnose", run="b").text  # the log has not been polled since
+    assert "was deleted while it was read" in said and "the run may be gone" in said
     _until(asking, lambda: asking.ask("diagnose", run="b"), "run b was deleted since it was listed")
     assert "run #1 was deleted" in asking.ask("curve", tag="val/loss", run="#1").text.replace('"', "")
     assert "a: 2" in asking.ask("leaderboard").text

@@ -88,6 +88,23 @@ def test_names_that_lead_out(name: str, tmp_path: Path) -> None:
     assert [each.name for each in (tmp_path / "out").iterdir()] == ["new"]
 
 
+@pytest.mark.parametrize("other", ["text", 7, None, b"\xff", 0.5])
+def test_columns_of_other_types(other: Any, tmp_path: Path) -> None:
+    """A Parquet file has the types that it says, whatever Neptune writes."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = trackers.neptune(tmp_path / "log")
+    table = parquet.read_table(path)
+    trackers.lightning(tmp_path / "log")
+    for place, name in enumerate(table.column_names):
+        parquet.write_table(table.set_column(place, name, pa.array([other] * len(table))), path)
+        log = tbq.open(tmp_path / "log")
+        log.scalars()
+        log.hparams()
+        assert log.series("loss", run="lightning_logs/version_0").steps.tolist() == trackers.STEPS
+
+
 def test_named_pipes_are_not_opened(tmp_path: Path) -> None:
     """Opening one would wait for its writer for ever."""
     for name in (

@@ -131,6 +131,13 @@ def test_sorting_runs() -> None:
     }
 
 
+def test_runs_are_sorted_as_people_sort() -> None:
+    made = model(**{name: latest(series()) for name in ("bs128", "bs16", "bs32")})
+    assert made.listed == ["bs16", "bs32", "bs128"]
+    made.take(Poll(("bs128", "bs16", "bs32", "bs8")))
+    assert made.listed == ["bs8", "bs16", "bs32", "bs128"]
+
+
 def test_runs_are_listed_before_they_are_read() -> None:
     made = Model("runs", clock=lambda: NOW)
     made.take(Poll(("a", "b"), left=5_000_000, is_backlog=True))

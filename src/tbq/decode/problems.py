@@ -94,7 +94,9 @@ def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        return ("is a broken link" if os.path.islink(path) else "was deleted while it was read"), None
+        if os.path.islink(path):
+            return "is a broken link", "remove the link, or restore the file that it names"
+        return "was deleted while it was read", "read the log again: the run may be gone"
     except OSError:
         mode = 0
     kinds = (
@@ -103,7 +105,10 @@ def why_unreadable(path: str, error: int) -> tuple[str, str | None]:
     for is_kind, name in kinds:
         if is_kind(mode):
             return f"is a {name}, not a file", "copy its content to a file, and read that"
-    hint = "check its permissions: ls -l; chmod a+r" if error in (errno.EACCES, errno.EPERM) else None
+    if error in (errno.EACCES, errno.EPERM):
+        hint = "check its permissions: ls -l; chmod a+r"
+    else:
+        hint = "check the disk or the network that it is on, and read it again"
     return f"cannot be read: {os.strerror(error).lower()}", hint
 
 

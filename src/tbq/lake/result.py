@@ -115,10 +115,6 @@ class LakeResult:
                 return table
         return self.read("scalars", columns)
 
-    @property
-    def scalar_rows(self) -> int:
-        return len(self.read("scalars", ["run"]))
-
     def sessions(self) -> pa.Table:
         """Empty: a lake has no table of sessions, only each row's session."""
         return pa.table({"run": pa.array([], pa.int64())})

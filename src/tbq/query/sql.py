@@ -28,6 +28,7 @@ from tbq.schema import KINDS, schema
 from tbq.select import closest_tip
 from tbq.summary.per_run import summary
 from tbq.table import Table
+from tbq.text import sql_name
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
@@ -248,7 +249,7 @@ def _with_texts(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     odd = [_ODD.search(str(kind)) is not None for kind in result.types]
     if not any(odd):
         return result
-    quoted = ['"' + name.replace('"', '""') + '"' for name in result.columns]
+    quoted = [sql_name(name) for name in result.columns]
     return result.project(
         ", ".join(
             f"#{i}::varchar as {name}" if text else f"#{i} as {name}"

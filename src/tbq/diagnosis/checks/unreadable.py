@@ -33,5 +33,5 @@ def check(survey: Survey) -> Findings:
             message,
             run=survey.run_of_file(index),
             path=survey.paths[index],
-            hint=hint or "delete it or ignore it: it is not an event file",
+            hint=hint,
         )

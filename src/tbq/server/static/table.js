@@ -245,9 +245,14 @@ export function RunsTable() {
   const list = rows.value;
   const keys = tableColumns.value;
   const { top, left, height, width } = scrolled.value;
-  // Long names are shortened, so that the columns up to the curve fit left of the divider.
-  const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
-  const fitting = first && width - first >= 180 ? width - first : width * 0.6;
+  // The columns up to the curve fit left of the divider; names that need the room of the curve get it, and longer
+  // ones are shortened.
+  const curve = keys.indexOf("spark");
+  const leftOver = (/** @type {number} */ end) => {
+    const first = keys.slice(0, Math.max(end, 0)).reduce((sum, key) => sum + widthOf(key), 0);
+    return first && width - first >= 180 ? width - first : width * 0.6;
+  };
+  const fitting = leftOver(content.value > leftOver(curve + 1) ? curve : curve + 1);
   // Names of groups that cannot be told apart are worse than a column behind the divider.
   const room = wide.value ? 420 : groupNamesWidth.value + GROUP_ASIDE > fitting ? width * 0.7 : fitting;
   const usual = Math.ceil(Math.max(148, Math.min(content.value, room)));

@@ -28,7 +28,8 @@ export function lettersWithin(names, pixels, letter, weight) {
   const long = widthsOf(names, 13, weight).flatMap((width, i) =>
     Math.ceil(width) > pixels ? [width / names[i].length] : [],
   );
-  return Math.max(4, long.length ? Math.floor(pixels / Math.max(...long)) : most);
+  const gap = widestOf(["…"], 13, weight);
+  return Math.max(4, long.length ? Math.floor((pixels - gap) / Math.max(...long)) + 1 : most);
 }
 
 /** The letters of the longest name. @param {string[]} names */

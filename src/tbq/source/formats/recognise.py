@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -109,6 +110,7 @@ class Recogniser:
             if place.has_events:
                 logs = self._without_doubles(place, logs)
             single = [log for log in logs if not log.key and log.writer != "huggingface"]
+            runs_of = Counter(log.path for log in logs)
             for log in logs:
                 if log.writer == "huggingface":
                     run, folder = _of_checkpoint(place)
@@ -116,8 +118,8 @@ class Recogniser:
                     continue
                 stem = os.path.basename(log.path).rsplit(".", 1)[0]
                 below = log.run or (stem if not log.key and len(single) > 1 else "")
-                share = sum(other.path == log.path for other in logs)
-                out.append(FoundLog(_joined(_above(place.run, log.up), below), place.folder, log, share))
+                name = _joined(_above(place.run, log.up), below)
+                out.append(FoundLog(name, place.folder, log, runs_of[log.path]))
         for folder, several in states.items():
             run, _, log = max(several, key=lambda each: _newest(each[1], folder))
             if any(events.startswith(os.path.join(folder, "runs") + os.sep) for events in with_events):
