@@ -87,7 +87,7 @@ def notices(problems: Iterable[Problem]) -> list[str]:
     lines = brief(damage)
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES - 1 :] = [
-            f"{len(lines) - _MOST_LINES + 1:,} more damaged files: tbq doctor lists them"
+            f"{counted(len(lines) - _MOST_LINES + 1, 'more damaged file')}: tbq doctor lists them"
         ]
     return lines + [_of_kind(alike) for alike in kinds.values()]
 

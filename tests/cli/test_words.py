@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import eventfile as ef
 import pytest
 from protos import value, write
 
+import tbq as package
 from tbq import errors
 from tbq.cli import COMMANDS
 from tbq.cli.options import RARE
@@ -263,3 +265,24 @@ def test_a_command_that_waits_names_what_may_have_been_meant(
     (tmp_path / "runs").mkdir()
     done = tbq(*words, cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == (f"tbq: {says}\n" if says else "")
+
+
+@pytest.mark.parametrize(("tag", "waits"), [("los", True), ("lo*", False), ("acc", True)])
+def test_following_a_tag_that_was_never_logged_says_so(
+    tbq: Run, tmp_path: Path, tag: str, waits: bool
+) -> None:
+    write(tmp_path / "runs", value("loss", simple_value=1.0))
+    done = tbq("follow", "runs", "--tag", tag, "--fail-on", "nan", "--timeout", "0.1", cwd=tmp_path)
+    says = f"tbq: waiting for tags that match {tag}; tbq tags lists what was logged so far\n"
+    assert done.returncode == 0 and done.stderr.startswith(says) == waits
+
+
+def test_one_more_is_not_plural(tbq: Run, tmp_path: Path) -> None:
+    for name in ("a", "b", "c", "d"):
+        _log(tmp_path / name / "exp", ef.scalar("loss", 1, 0.5))
+    (tmp_path / "empty").mkdir()
+    assert "below a, b, c and 1 more\n" in tbq("ls", "empty", cwd=tmp_path).stderr
+    for source in Path(package.__file__).parent.rglob("*.py"):
+        # "1 more in this run" is right.
+        guessed = re.search(r"\{[^{}]*:,\} more (?!in )[\w ]*s\b", source.read_text())
+        assert guessed is None, f"{source}: {guessed and guessed[0]}: use counted()"

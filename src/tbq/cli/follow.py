@@ -186,6 +186,7 @@ class Session:
         self._sizes: dict[str, int] = {}  # the bytes of each run when it last changed
         self._reached: dict[str, int] = {}  # the last step of each run
         self._last_run = ""  # the run that wrote last
+        self._knows_tags = False  # has rows of them, or has told that there are none
 
     def run(self, follower: tbq.Follower, printer: Lines | RowPrinter) -> int:
         """Follow until an end condition holds; return the exit code."""
@@ -209,6 +210,7 @@ class Session:
                 tell(f"waiting for {self.waiting_for} in {follower.path}{self.closest}")
                 self.closest = ""
             waiting = not follower.runs
+            self._tell_of_tags(follower, update)
             first = False
             if self._is_done(follower):
                 return 0
@@ -248,6 +250,18 @@ class Session:
                 printer.new(kind, table)
         rows = sum(map(len, changes.shown.values())) + (0 if changes.unseen is None else len(changes.unseen))
         return None if changes.unseen is None else self.watchdog.check(self._in_range(changes.unseen)), rows
+
+    def _tell_of_tags(self, follower: tbq.Follower, update: tbq.Update) -> None:
+        """Tell once if nothing in the log has one of the selected tags: a misspelt one would wait for ever."""
+        from tbq.cli.emit import tell
+
+        if self.tags is None or not follower.runs or self._knows_tags:
+            return
+        if any(len(self._selected(update.table(kind))) for kind in self.shown):
+            self._knows_tags = True
+        elif not update.left:
+            self._knows_tags = True
+            tell(f"waiting for tags that match {', '.join(self.tags)}; tbq tags lists what was logged so far")
 
     def _selected(self, table: tbq.Table) -> tbq.Table:
         """The rows of the selected tags, kinds and steps; the rest is read only for the checks and --until-step."""

@@ -59,7 +59,9 @@ def of_file(report: FileReport, run: str, growing: Growing | None = None) -> lis
     problems = [_of_fault(fault, path, run) for fault in report.faults]
     if report.more_faults:
         problems.append(
-            problem("more_faults", "error", f"{report.more_faults:,} more damaged places, not listed")
+            problem(
+                "more_faults", "error", f"{counted(report.more_faults, 'more damaged place')}, not listed"
+            )
         )
     if report.error:
         problems.append(
@@ -286,7 +288,7 @@ def unreadable(
         return None
     problems = of_unpacking(unpacking, reports, runs)
     first = problems[0] if problems else of_file(reports[0], runs[reports[0].run].name)[0]
-    others = f" (and {len(reports) - 1:,} more files likewise)" if len(reports) > 1 else ""
+    others = f" (and {counted(len(reports) - 1, 'more file')} likewise)" if len(reports) > 1 else ""
     not_fetched = why_not_fetched(os.fsdecode(reports[0].path))
     code = not_fetched.code if not_fetched is not None else first.code
     return SourceError(first.message + others, path=first.path, hint=first.hint, code=code)

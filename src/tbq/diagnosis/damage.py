@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tbq.decode.problems import FAULTS
 from tbq.diagnosis.rows import grouped
+from tbq.text import counted
 
 if TYPE_CHECKING:
     from tbq._core import Fault, FileReport
@@ -27,7 +28,9 @@ def damage(survey: Survey, rule: Rule, cause: str, words: str | None = None) -> 
             continue
         lost = sum(fault.length for fault in faults)
         places = f" at {len(faults):,} places" if len(faults) > 1 else ""
-        more = f" ({report.more_faults:,} more damaged places are not listed)" if report.more_faults else ""
+        more = (
+            f" ({counted(report.more_faults, 'more damaged place')} not listed)" if report.more_faults else ""
+        )
         yield rule.finding(
             f"{words or FAULTS[cause]}{places}: {lost:,} bytes lost {_steps(faults)}; "
             f"{report.records:,} records are valid{more}",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tbq.diagnosis.finding import SEVERITIES, Finding
-from tbq.text import natural, printable, shortened, shown_path
+from tbq.text import counted, natural, printable, shortened, shown_path
 
 _SAME = 5  # a code with findings in more runs than this gets a single line
 _RUNS = 20
@@ -69,7 +69,7 @@ def text(findings: Sequence[Finding], path: str, every: bool = False) -> str:
     if len(blocks) > len(shown_blocks):
         lines += [
             "",
-            f"… and {len(blocks) - len(shown_blocks):,} more runs: --all (every=True) shows everything",
+            f"… and {counted(len(blocks) - len(shown_blocks), 'more run')}: --all (every=True) shows everything",
         ]
     return "\n".join([*lines, "", f"Details: tbq doctor --explain {findings[0].code}"])
 

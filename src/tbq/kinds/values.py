@@ -16,6 +16,7 @@ from tbq.schema import columns_of, schema
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
 from tbq.source.files import present
+from tbq.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -207,7 +208,7 @@ class Values:
         problems = [self._problem(*each) for each in listed]
         if more:
             problems.append(
-                Problem("more_values", "warning", f"{more:,} more values with problems, not listed")
+                Problem("more_values", "warning", f"{counted(more, 'more value')} with problems, not listed")
             )
         self.reader.note(problems, self._on_error)
         return len(problems)

@@ -9,6 +9,7 @@ import numpy as np
 from tbq.numbers import aligned, number
 from tbq.plot.cells import Line, Span, cell_len, clipped, filled, fitted
 from tbq.plot.colours import viridis
+from tbq.text import counted
 
 if TYPE_CHECKING:
     from tbq.plot.hyper import Trials
@@ -55,7 +56,7 @@ def lines_of_trials(trials: Trials, room: int, height: int | None) -> list[Line]
             line.append(Span(clipped(names[row], room - used), dim=True))
         out.append(filled(line, room))
     if more:
-        out.append([Span(f"… and {more:,} more runs", dim=True)])
+        out.append([Span(f"… and {counted(more, 'more run')}", dim=True)])
     if hidden:
         out.append([Span(clipped(f"no room for {', '.join(hidden)}", room), dim=True)])
     return out

@@ -201,7 +201,7 @@ class Ranking:
         groups = [
             f"{row.left_out:,} of {row.n + row.left_out:,} in {row.name}" for row in self.rows if row.left_out
         ]
-        more = f" and {len(groups) - 3:,} more groups" if len(groups) > 3 else ""
+        more = f" and {counted(len(groups) - 3, 'more group')}" if len(groups) > 3 else ""
         warn(
             f"{absent + odd:,} of {counted(len(grouped), 'run')} left out, because {self.tag} has no finite best value "
             f"({', '.join(why)}): {'; '.join(groups[:3])}{more}"

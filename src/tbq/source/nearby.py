@@ -26,7 +26,7 @@ def hint_for(path: str) -> str | None:
     parent = _existing_parent(_absolute(path))
     tops = tops_near(path)
     if tops:
-        more = f" and {len(tops) - _SHOWN:,} more directories" if len(tops) > _SHOWN else ""
+        more = f" and {len(tops) - _SHOWN:,} more" if len(tops) > _SHOWN else ""
         return f"there are event files below {', '.join(map(shown_path, tops[:_SHOWN]))}{more}"
     if os.path.lexists(path) or parent == _absolute(path).parent:
         return None

@@ -187,7 +187,7 @@ def _say_hidden(hidden: dict[str, int]) -> str:
     total = sum(hidden.values())
     worst = sorted(hidden, key=lambda tag: -hidden[tag])
     shown = ", ".join(f"{tag} ({hidden[tag]:,})" for tag in worst[:3])
-    more = f" and {len(worst) - 3:,} more tags" if len(worst) > 3 else ""
+    more = f" and {counted(len(worst) - 3, 'more tag')}" if len(worst) > 3 else ""
     return (
         f"wide: {counted(total, 'value')} hidden by later values at the same run, step and tag: "
         f"{shown}{more}; the long layout has them all"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tbq import wire
 from tbq.arguments import described
 from tbq.errors import OutputError, UsageError, warn
+from tbq.text import counted
 from tbq.write import device
 from tbq.write.arguments import as_step, as_tag, as_wall_time, bad
 from tbq.write.pending import CLOSED, CONVERT, FULL, NOTE, OVER, WAKE, QueuedEvent, QueuedScalar, Value
@@ -150,7 +151,7 @@ class Core:
         if not lost:
             return
         self._file.buffer.call_attention(False)
-        more = f" (and {len(lost) - 3} more values)" if len(lost) > 3 else ""
+        more = f" (and {counted(len(lost) - 3, 'more value')})" if len(lost) > 3 else ""
         message = "; ".join(str(value) for value in lost[:3]) + more
         if self._on_error == "raise":
             raise OutputError(

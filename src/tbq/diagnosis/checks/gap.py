@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from tbq.diagnosis.finding import Findings, Rule
 from tbq.diagnosis.survey import Survey
+from tbq.text import counted
 
 RULE = Rule("TBQ406", "gap", "info")
 
@@ -43,7 +44,7 @@ def check(survey: Survey) -> Findings:
         if len(holes) >= 3 and sizes.max() - sizes.min() <= 0.1 * sizes.max():
             continue
         step = int(survey.scalars["step"][starts[place] + holes[0]])
-        more = f", and {len(holes) - 1:,} more such gaps" if len(holes) > 1 else ""
+        more = f", and {counted(len(holes) - 1, 'more such gap')}" if len(holes) > 1 else ""
         yield RULE.finding(
             f"is logged every {interval:,.0f} steps, but has nothing between steps {step:,} and "
             f"{step + int(gaps[holes[0]]):,}{more}",

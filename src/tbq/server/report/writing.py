@@ -25,7 +25,7 @@ from tbq.server.http.page_files import bare_modules
 from tbq.server.live_log import LiveLog
 from tbq.server.report.embedded import Embedded
 from tbq.table.smooth import check_weight
-from tbq.text import shell_word
+from tbq.text import counted, shell_word
 
 if TYPE_CHECKING:
     from tbq.decode.options import OnError
@@ -138,7 +138,7 @@ def _chosen(log: LiveLog, tag: Names, where: str) -> tuple[list[str], list[str]]
     if not wanted.everything:
         return wanted.require(known, where=where), []
     left = len(known) - MOST_TAGS
-    said = [f"{left:,} more tags; choose by tag=, --tag"] if left > 0 else []
+    said = [f"{counted(left, 'more tag')}; choose by tag=, --tag"] if left > 0 else []
     return known[:MOST_TAGS], said
 
 
