@@ -150,8 +150,9 @@ def _wheel(sdist: Path, abi: str, python: Path, platform: str, work: Path, out: 
     options = ("-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder / "raw")
     run(inside, "-m", "pip", "wheel", *options, source, env=variables)
     (raw,) = (folder / "raw").glob("*.whl")
-    run(inside, "-m", "auditwheel", "repair", "-z", "9", "-w", folder / "tagged", raw, env=variables)
+    run(inside, "-m", "auditwheel", "repair", "-w", folder / "tagged", raw, env=variables)
     (tagged,) = (folder / "tagged").glob("*.whl")
+    run(inside, ROOT / "release" / "pack.py", tagged)
     libc, machine = platform.split("_", 1)
     if f"-{libc}" not in tagged.name or not tagged.name.endswith(f"{machine}.whl"):
         sys.exit(f"wheels: auditwheel made {tagged.name} for {platform}")
