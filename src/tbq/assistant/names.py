@@ -231,8 +231,8 @@ def grouping_of(log: LiveLog, by: Names) -> str:
         known = {name for of in log.hparams.values() for name in of.values}
     parts = []
     for item in items:
-        undivided = "re:" in item or item.removeprefix(_HPARAM) in known
-        parts += [item] if undivided else [part.strip() for part in item.split(",")]
+        is_single = "re:" in item or item.removeprefix(_HPARAM) in known
+        parts += [item] if is_single else [part.strip() for part in item.split(",")]
     odd = [part for part in parts if part.removeprefix(_HPARAM) not in known]
     if not odd:
         return ",".join(_HPARAM + part.removeprefix(_HPARAM) for part in parts)
