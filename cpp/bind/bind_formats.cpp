@@ -1,8 +1,10 @@
 // Binds the readers of other trackers' logs: they append events to an EventBuffer.
 
+#include "bind/arrays.hpp"
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"
 #include "formats/columns.hpp"
+#include "formats/csv_columns.hpp"
 #include "formats/wandb.hpp"
 
 namespace nb = nanobind;
@@ -40,8 +42,21 @@ nb::list faults(WandbReader& self) {
   for (const WandbFault& fault : self.walk().faults()) {
     all.append(nb::make_tuple(fault.code, fault.offset, fault.length));
   }
-  self.walk().faults().clear();
   return all;
+}
+
+size_t read_csv(CsvReader& self, nb::bytes data) {
+  const Bytes bytes(static_cast<const uint8_t*>(data.data()), data.size());
+  const Unlocked release;
+  return self.read(bytes);
+}
+
+// What was read of a column, which the reader forgets.
+nb::tuple taken(CsvReader& self, size_t column) {
+  CsvColumn read = std::exchange(self.columns().at(column), {});
+  return nb::make_tuple(array_of(std::move(read.values)), array_of(std::move(read.present)),
+                        array_of(std::move(read.kinds)), array_of(std::move(read.whole)), read.texts,
+                        nb::bytes(read.first_text.data(), read.first_text.size()));
 }
 
 void add_columns(EventBuffer& out, const std::vector<std::string>& tags, Vector<int64_t> steps,
@@ -80,7 +95,19 @@ void bind_formats(nb::module_& m) {
           "position", [](WandbReader& self) { return self.walk().position(); },
           "Where the first record begins that was not read.")
       .def("faults", &faults, nb::sig("def faults(self) -> list[tuple[str, int, int]]"),
-           "Code, offset and length of the damage since the last call.");
+           "Code, offset and length of the damage so far.");
+  nb::class_<CsvReader>(m, "CsvReader", "Reads rows of a CSV file as columns of numbers.")
+      .def(nb::init<size_t, const std::vector<size_t>&>(), nb::arg("columns"), nb::arg("exact"))
+      .def("read", &read_csv, nb::arg("data"), nb::sig("def read(self, data: bytes) -> int"),
+           "Reads complete rows; returns how many bytes they have.")
+      .def("take", &taken, nb::arg("column"),
+           nb::sig("def take(self, column: int) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                   "numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.uint8], "
+                   "numpy.typing.NDArray[numpy.int64], int, bytes]"),
+           "The values of a column, 1 for each that is a number; if it is exact, what each cell is (0 blank, "
+           "1 whole, 2 another number, 3 text) and the whole numbers; how many texts there are, and the "
+           "first.")
+      .def_prop_ro("bad_lines", &CsvReader::bad_lines, "How many lines had another number of cells.");
   m.def("add_columns", &add_columns, nb::arg("out"), nb::arg("tags"), nb::arg("steps"), nb::arg("wall_times"),
         nb::arg("values"), nb::arg("present"), nb::arg("exact") = true,
         "Append one event per row, with the values that are present; if not `exact`, as float32.");

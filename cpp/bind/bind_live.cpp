@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "bind/arrays.hpp"
 #include "bind/bind.hpp"
 #include "bind/gil.hpp"
 #include "bind/options.hpp"
@@ -20,14 +21,6 @@ using namespace nb::literals;
 
 namespace tbq {
 namespace {
-
-// A NumPy array over a vector, which it keeps alive.
-template <class T>
-nb::object array_of(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  const nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
 
 // A Store with the Python objects that it calls.
 class PythonStore {

@@ -74,11 +74,11 @@ JsonNumber json_number(std::string_view text) {
   if (at == end || !is_digit(*at)) return word(text);
   if (text.size() > kLongest) return {};
   uint64_t digits = 0;  // of the mantissa; correct if there are at most 19
-  int count = 0;
+  int count = 0;        // of digits from the first that is not 0; `digits` itself may wrap to 0
   int exponent = 0;
   for (; at != end && is_digit(*at); ++at) {
     digits = digits * 10 + static_cast<uint64_t>(*at - '0');
-    count += digits > 0 ? 1 : 0;
+    count += digits > 0 || count > 0 ? 1 : 0;
   }
   bool whole = true;
   if (at != end && *at == '.') {
@@ -86,7 +86,7 @@ JsonNumber json_number(std::string_view text) {
     const char* const point = ++at;
     for (; at != end && is_digit(*at); ++at) {
       digits = digits * 10 + static_cast<uint64_t>(*at - '0');
-      count += digits > 0 ? 1 : 0;
+      count += digits > 0 || count > 0 ? 1 : 0;
     }
     if (at == point) return {};
     exponent = -static_cast<int>(at - point);
@@ -104,10 +104,8 @@ JsonNumber json_number(std::string_view text) {
   if (at != end) return {};
   if (count <= 19) {
     if (whole && digits > kExact) {
-      if (digits <= static_cast<uint64_t>(INT64_MAX)) {
-        const auto value = static_cast<int64_t>(digits);
-        return {JsonValue::integer, 0, negative ? -value : value};
-      }
+      if (digits <= static_cast<uint64_t>(INT64_MAX) + (negative ? 1 : 0))
+        return {JsonValue::integer, 0, static_cast<int64_t>(negative ? ~digits + 1 : digits)};
     } else if (digits <= kExact && exponent >= -kLargestPower && exponent <= kLargestPower) {
       auto value = static_cast<double>(digits);
       value = exponent < 0 ? value / kPowers[-exponent] : value * kPowers[exponent];

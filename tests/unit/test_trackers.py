@@ -263,6 +263,7 @@ def test_values_of_wandb(tmp_path: Path) -> None:
     values = {
         ("loss",): "NaN", ("up",): '"Infinity"', ("train", "deep"): "1.5", ("flag",): "true", ("big",): str(2**60 + 1),
         ("text",): '"hello"', ("none",): "null", ("list",): "[1, 2]", ("tiny",): "5e-324", ("huge",): "1e999",
+        ("wraps",): "92233720368547758080", ("least",): str(-(2**63)),
         ("hist", "_type"): '"histogram"', ("hist", "bins"): "[0, 1, 2]", ("hist", "values"): "[3, 4]",
         ("img", "_type"): '"image-file"', ("img", "path"): '"../secret.png"', ("img", "width"): "4",
         ("img", "height"): "4", ("half",): "0.1", ("precise",): "0.12345678901234567890123",
@@ -277,7 +278,8 @@ def test_values_of_wandb(tmp_path: Path) -> None:
     got = {row.tag: row.value for row in log.scalars(on_error="ignore")}
     assert repr(got.pop("loss")) == "nan"
     assert got == {
-        "up": float("inf"), "train/deep": 1.5, "flag": 1.0, "big": float(2**60), "tiny": 5e-324, "half": 0.1,
+        "wraps": 92233720368547758080.0, "least": -(2.0**63), "up": float("inf"), "train/deep": 1.5,
+        "flag": 1.0, "big": float(2**60), "tiny": 5e-324, "half": 0.1,
         "precise": 0.12345678901234568,
     }  # fmt: skip
     assert {row.step for row in log.scalars(on_error="ignore")} == {-7}
@@ -353,6 +355,19 @@ def test_a_table_with_texts(tmp_path: Path) -> None:
     assert [(row.tag, row.value) for row in log.scalars()] == [("loss", 0.5)]
     assert [each.message for each in log.problems] == [
         "left out, because no cell is a number: 'time', 'tokens'"
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_cells_that_columns_do_not_agree_on(tmp_path: Path) -> None:
+    """A cell means the same whatever its column holds; a blank time is no time; a stray quote hides few rows."""
+    rows = ["0,5,0x10", f"1,,{10**400}", '2,7,"0.5"', '3,8,"stray', *("4,9,0.25" for _ in range(600))]
+    (tmp_path / "metrics.csv").write_text("\n".join(["step,timestamp,loss", *rows, ""]))
+    log = tbq.open(tmp_path)
+    got = [(row.step, repr(row.wall_time), row.value) for row in log.scalars()]
+    assert got[:2] == [(1, "nan", math.inf), (2, "7.0", 0.5)] and got[2:] == [(4, "9.0", 0.25)] * 600
+    assert [each.message for each in log.problems] == [
+        "2 cells of column 'loss' left out: not a number ('0x10')"
     ]
 
 

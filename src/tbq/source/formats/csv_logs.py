@@ -19,12 +19,12 @@ _HEAD = 1 << 16
 def head_of(path: str) -> tuple[list[str], list[str]]:
     """The names and the first row of a CSV file; empty lists if it is not one."""
     with open(path, "rb") as file:
-        head = file.read(_HEAD)
-    lines = head.split(b"\n", 2)
-    if len(lines) < 3 or b"\0" in head or b"," not in lines[0]:
+        head = file.readline(_HEAD)
+        line = file.readline(_HEAD) if b"," in head else b""
+    if not line.endswith(b"\n") or b"\0" in head + line:
         return [], []
     try:
-        text = (lines[0] + b"\n" + lines[1]).decode("utf-8-sig")
+        text = (head + line).decode("utf-8-sig")
         names, row = list(csv.reader(io.StringIO(text, newline="")))[:2]
     except (UnicodeDecodeError, csv.Error, ValueError):
         return [], []

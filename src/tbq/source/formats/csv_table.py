@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tbq import _core
 from tbq.errors import SourceError
 from tbq.problems import Problem
-from tbq.source.formats.csv_cells import OddCells, cells_of, numbers_of
 from tbq.source.formats.interface import Reached, ReplacedError
 from tbq.source.formats.sink import Sink, flat
 from tbq.source.formats.steps import TIME_COLUMNS, StepColumn, filled
-from tbq.source.formats.text_rows import STEP_COLUMNS
+from tbq.source.formats.text_rows import NOT_METRICS, STEP_COLUMNS
 from tbq.source.formats.translation import unfinished
 from tbq.source.growing import Growing
-from tbq.text import counted
+from tbq.text import counted, some
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow as pa
     from numpy.typing import NDArray
 
-# What every CSV writer means by no value; `parsed` knows the same words in any case.
-_BLANKS = ["", "na", "NA", "Na", "none", "None", "NONE", "null", "Null", "NULL"]
+_BLANK, _WHOLE, _NUMBER = 0, 1, 2  # what the core says of a cell
+
+
+class _Column(NamedTuple):
+    values: NDArray[np.float64]
+    present: NDArray[np.uint8]
+    kinds: NDArray[np.uint8]
+    whole: NDArray[np.int64]
+    texts: int
+    first_text: bytes
+
+    def cells(self) -> Any:
+        """The cells of a column that may hold the steps: an array if all are whole numbers, else a list."""
+        if (self.kinds == _WHOLE).all():
+            return self.whole
+        text = self.first_text.decode("utf-8", "replace")
+        rows = zip(self.kinds.tolist(), self.whole.tolist(), self.values.tolist(), strict=True)
+        return [
+            whole if kind == _WHOLE else value if kind == _NUMBER else None if kind == _BLANK else text
+            for kind, whole, value in rows
+        ]
 
 
 class CsvTable:
@@ -34,15 +52,15 @@ class CsvTable:
         self._path = path
         self._hparams = hparams
         self._reached = Reached()
-        self._header = b""
+        self._reader: _core.CsvReader | None = None
         self._names: list[str] = []
         self._steps = StepColumn()
         self._chosen: str | None = None
         self._time: str | None = None
         self._last_step = 0
         self._at_end = False  # the last line was read although it is not complete
-        self._bad_lines = 0
-        self._odd = OddCells()
+        self._numeric: set[str] = set()  # columns that have numbers
+        self._texts: dict[str, tuple[int, str]] = {}  # by column: how many cells are texts, and the first
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
@@ -52,76 +70,72 @@ class CsvTable:
                 raise ReplacedError
             file.seek(self._reached.position)
             data = file.read(size - self._reached.position)
-            end = data.rfind(b"\n") + 1
-            rest = unfinished(self._path, self._reached.position + end, size)
-            header = self._header or data[: data.find(b"\n") + 1]
-            if rest and not Growing()(self._path, size) and data.count(b",", end) == header.count(b","):
-                end, rest, self._at_end = len(data), [], True
-            data = data[:end]
-            if not self._header and data:
-                self._begin(data, sink)
-                self._add(data[len(self._header) :], sink)
-            elif data:
-                self._add(data, sink)
-            self._reached.advance(file, self._reached.position + end)
-        said = self._steps.choice()[1]
-        notes = [Problem("steps", "info", said, path=self._path)] if said else []
-        self.problems = [*self._bad_rows(), *self._odd.problems(self._path), *notes, *rest]
+            used = 0
+            if self._reader is None:
+                used = data.find(b"\n") + 1
+                self._reader = self._begin(data[:used], sink) if used else None
+            reader = self._reader
+            if reader is not None:
+                used += reader.read(data[used:] if used else data)
+                line = data[used:] + b"\n"
+                if used < len(data) and not Growing()(self._path, size) and self._is_row(line):
+                    reader.read(line)
+                    self._at_end, used = True, len(data)
+                self._add([_Column(*reader.take(place)) for place in range(len(self._names))], sink)
+            position = self._reached.position + used
+            self._reached.advance(file, position)
+        self.problems = [*self._remarks(), *unfinished(self._path, position, size)]
 
-    def _bad_rows(self) -> list[Problem]:
-        if not self._bad_lines:
-            return []
-        message = f"{counted(self._bad_lines, 'line')} left out: not as many cells as the header"
-        return [Problem("bad_rows", "error", message, path=self._path)]
-
-    def _begin(self, data: bytes, sink: Sink) -> None:
-        self._header = data[: data.find(b"\n") + 1]
-        text = self._header.decode("utf-8-sig", "replace")
+    def _begin(self, header: bytes, sink: Sink) -> _core.CsvReader:
+        text = header.decode("utf-8-sig", "replace")
         self._names = [name.strip() for name in next(csv.reader(io.StringIO(text, newline="")), [])]
         if len(set(self._names)) != len(self._names):
             raise SourceError("has a column twice", path=self._path, hint="rename one of them", code="csv")
         if self._hparams:
             sink.hparams(flat(self._hparams), 0.0)
+        steps = [place for place, name in enumerate(self._names) if name in STEP_COLUMNS]
+        return _core.CsvReader(len(self._names), steps)
 
-    def _add(self, data: bytes, sink: Sink) -> None:
+    def _is_row(self, line: bytes) -> bool:
+        reader = _core.CsvReader(len(self._names), [])
+        return reader.read(line) > 0 and not reader.bad_lines
+
+    def _add(self, read: list[_Column], sink: Sink) -> None:
         import numpy as np
 
-        if not data.strip():
+        columns = dict(zip(self._names, read, strict=True))
+        count = len(read[0].values)
+        if not count:
             return
-        table = self._table(data)
-        count = table.num_rows
-        columns = {name: numbers_of(table.column(place)) for place, name in enumerate(self._names)}
-        for place, name in enumerate(self._names):
-            self._odd.add(name, table.column(place), columns[name][1])
         judged = np.zeros(count, bool)
-        for name, (_, present) in columns.items():
+        for name, column in columns.items():
+            if column.present.any():
+                self._numeric.add(name)
+            if column.texts:
+                before, text = self._texts.get(name, (0, column.first_text.decode("utf-8", "replace")))
+                self._texts[name] = before + column.texts, text
             if name not in STEP_COLUMNS and name not in TIME_COLUMNS:
-                judged |= present.astype(bool)
-        cells = {
-            name: cells_of(table.column(self._names.index(name)))
-            for name in STEP_COLUMNS
-            if name in self._names
-        }
+                judged |= column.present.astype(bool)
+        cells = {name: columns[name].cells() for name in STEP_COLUMNS if name in columns}
         first = not self._steps.rows
         self._steps.add_columns(count, judged, cells)
         chosen, _ = self._steps.choice()
-        time = next(
-            (
-                name
-                for name in TIME_COLUMNS
-                if name == self._time or (name in columns and columns[name][1].any())
-            ),
-            None,
-        )
+        time = next((name for name in TIME_COLUMNS if name in self._numeric), None)
         if not first and (chosen != self._chosen or time != self._time):
             raise ReplacedError
         self._chosen, self._time = chosen, time
         steps, stepless = self._steps_of(chosen, cells, count)
-        times = np.full(count, np.nan) if time is None else columns[time][0]
-        metrics = {name: column for name, column in columns.items() if name not in (chosen, time)}
+        times = np.full(count, np.nan)
+        if time is not None:
+            np.copyto(times, columns[time].values, where=columns[time].present.astype(bool))
+        metrics = {
+            name: (column.values, column.present)
+            for name, column in columns.items()
+            if name not in (chosen, time)
+        }
         for _, present in metrics.values():
             present[stepless] = 0
-        sink.columns(steps, np.ascontiguousarray(times), metrics)
+        sink.columns(steps, times, metrics)
 
     def _steps_of(
         self, chosen: str | None, cells: Mapping[str, Any], count: int
@@ -134,39 +148,30 @@ class CsvTable:
         known = cells[chosen]
         if isinstance(known, np.ndarray):
             self._last_step = int(known[-1])
-            return np.ascontiguousarray(known, np.int64), []
+            return known, []
         steps = filled(known, self._last_step)
         self._last_step = next((step for step in reversed(steps) if step is not None), self._last_step)
         stepless = [row for row, step in enumerate(steps) if step is None]
         return np.array([step or 0 for step in steps], np.int64), stepless
 
-    def _table(self, data: bytes) -> pa.Table:
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        bad = 0
-
-        def skip(_row: Any) -> str:
-            nonlocal bad
-            bad += 1
-            return "skip"
-
-        try:
-            data.decode()
-        except UnicodeDecodeError:
-            data = data.decode("utf-8", "replace").encode()
-        places = [str(place) for place in range(len(self._names))]
-        try:
-            table = arrow_csv.read_csv(
-                pa.BufferReader(data),
-                read_options=arrow_csv.ReadOptions(
-                    column_names=places, use_threads=False, block_size=1 << 30
-                ),
-                parse_options=arrow_csv.ParseOptions(invalid_row_handler=skip),
-                convert_options=arrow_csv.ConvertOptions(null_values=_BLANKS, strings_can_be_null=True),
-            )
-        except pa.ArrowInvalid as wrong:
-            reason = str(wrong).splitlines()[0]
-            raise SourceError(f"is not a CSV file: {reason}", path=self._path, code="csv") from None
-        self._bad_lines += bad
-        return table
+    def _remarks(self) -> Iterator[Problem]:
+        """What was left out, and what there is to say about the steps."""
+        bad_lines = self._reader.bad_lines if self._reader is not None else 0
+        if bad_lines:
+            message = f"{counted(bad_lines, 'line')} left out: not as many cells as the header"
+            yield Problem("bad_rows", "error", message, path=self._path)
+        odd = [name for name in self._names if name in self._texts]
+        texts = [name for name in odd if name not in self._numeric and name not in NOT_METRICS]
+        if texts:
+            message = f"left out, because no cell is a number: {some(list(map(repr, texts)))}"
+            yield Problem("bad_rows", "info", message, path=self._path)
+        for name in odd:
+            if name in self._numeric:
+                count, first = self._texts[name]
+                message = (
+                    f"{counted(count, 'cell')} of column {name!r} left out: not a number ({first[:40]!r})"
+                )
+                yield Problem("bad_rows", "error", message, path=self._path)
+        said = self._steps.choice()[1]
+        if said:
+            yield Problem("steps", "info", said, path=self._path)

@@ -26,6 +26,7 @@ class RowTable:
         self._steps = StepColumn()
         self._chosen: str | None = None
         self._time: str | None = None
+        self._timed: set[str] = set()  # the columns of times that have some
         self._last_step = 0
         self._numeric: set[str] = set()
         self._odd: dict[str, tuple[int, str]] = {}  # by tag with numbers: how many texts, and the first
@@ -38,8 +39,10 @@ class RowTable:
         before = self._steps.rows
         self._steps.add_rows(rows)
         chosen, _ = self._steps.choice()
-        times = [name for name in TIME_COLUMNS if any(number(row.get(name)) is not None for row in rows)]
-        time = self._time or next(iter(times), None)
+        self._timed.update(
+            name for name in TIME_COLUMNS if any(number(row.get(name)) is not None for row in rows)
+        )
+        time = next((name for name in TIME_COLUMNS if name in self._timed), None)
         if not first and (chosen != self._chosen or time != self._time):
             raise ReplacedError
         self._chosen, self._time = chosen, time
@@ -98,7 +101,7 @@ class JsonLines:
             file.seek(self._reached.position)
             data = file.read(size - self._reached.position)
             end = data.rfind(b"\n") + 1
-            if end < len(data) and self._is_row(data[end:]):  # a last line without a newline
+            if not data[end:].strip() or self._is_row(data[end:]):  # a last line without a newline
                 end = len(data)
             if not self._lines and end:
                 hparams = flat(self._hparams())

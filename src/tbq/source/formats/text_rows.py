@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import string
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ _TRIAL = "trial_id"
 NOT_METRICS = {"config", "pid", _TRIAL, "date", "hostname", "node_ip", "experiment_id"}
 _BLANK = {"", "na", "none", "null"}
 _NONFINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_WHOLE = re.compile(r"([+-]?\d{16,1000})(\.0*)?")  # from 2^53 on, a float64 may not be exact
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.ASCII)
+_WHOLE = re.compile(r"([+-]?\d{16,})(\.0*)?")  # from 2^53 on, a float64 may not be exact
+_LONGEST = 500  # characters of a number
 _DEPTH = 32
 
 
@@ -74,22 +77,19 @@ def _twice(name: str, path: str) -> SourceError:
 
 
 def parsed(cell: str) -> float | str | None:
-    """A cell as a number, None if it is blank, or the text itself."""
-    text = cell.strip().lower()
+    """A cell as a number, None if it is blank, or the text itself. The core reads columns by the same rule."""
+    text = cell.strip(string.whitespace).lower()
     if text in _BLANK:
         return None
     if text in ("true", "false"):
         return float(text == "true")
-    digits = _WHOLE.fullmatch(text)
-    if digits:
-        return int(digits[1])
-    try:
-        number = float(text)
-    except ValueError:
+    if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
         return cell
-    # 1e999 is not infinite, and only Python reads 1_000 as a number.
-    exact = "_" not in text and (math.isfinite(number) or "n" in text)
-    return number if exact else cell
+    whole = _WHOLE.fullmatch(text)
+    if whole:
+        return int(whole[1])
+    number = float(text)
+    return number if math.isfinite(number) or "n" in text else cell  # 1e999 is not infinite
 
 
 def json_rows(path: str) -> Iterator[dict[str, Any]]:

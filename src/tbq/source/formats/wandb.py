@@ -50,7 +50,7 @@ class _Wandb:
         self._config: dict[str, Any] = {}
         self._group = ""
         self._began = 0.0
-        self._lost: list[Problem] = []
+        self._notes: list[Problem] = []
         self.problems: list[Problem] = []
 
     def read(self, sink: Sink) -> None:
@@ -69,10 +69,11 @@ class _Wandb:
                 else:
                     piece *= 2  # a long record
             self._reached.advance(file, min(reader.position, size))
-        for code, offset, length in reader.faults():
-            message = f"{_FAULTS[code]}: {length:,} bytes lost"
-            self._lost.append(Problem(code, "error", message, path=self._path, offset=offset))
-        self.problems = [*self._lost, *unfinished(self._path, reader.position, size)]
+        lost = [
+            Problem(code, "error", f"{_FAULTS[code]}: {length:,} bytes lost", path=self._path, offset=offset)
+            for code, offset, length in reader.faults()
+        ]
+        self.problems = [*lost, *self._notes, *unfinished(self._path, reader.position, size)]
 
     def _take(self, reader: _core.WandbReader, data: bytes, offset: int, sink: Sink) -> None:
         while True:
@@ -100,7 +101,7 @@ class _Wandb:
             sink.end(of.get(1, 0) != 0, step, max(ended, wall_time))
         elif record == _TENSORBOARD:
             folder = next((text(value) for number, value in fields(message) if number == 1), "")
-            self._lost.append(
+            self._notes.append(
                 Problem(
                     "two_formats",
                     "info",
