@@ -27,10 +27,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
 
 
-@pytest.fixture(params=[1, 20_000])
+@pytest.fixture(params=[(1, 1), (20_000, 4)])
 def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Sets how many bytes of files are read together."""
-    size: int = request.param
+    """Sets how many bytes of files are read together, and how many files whose rows are only counted."""
+    size: int
+    size, files = request.param
+    monkeypatch.setattr("tbq.decode.reader._COUNTED_FILES", files)
     whole = Reader.in_groups
 
     def in_groups(self: Reader, *args: Any, **options: Any) -> Any:
