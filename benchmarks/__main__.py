@@ -46,6 +46,8 @@ def main() -> None:
     began = time.perf_counter()
     for name in arguments.names or known:
         bench.attempt(name, importlib.import_module(f"benchmarks.bench_{name}").run)
+        if arguments.release:  # after each, so that a failure later loses nothing
+            bench.release()
 
     if not arguments.markdown:
         print(f"{cpu_name()}, {os.cpu_count()} cores; Python {platform.python_version()}; {versions()}")
@@ -58,8 +60,6 @@ def main() -> None:
             print(f"{title:28} {name:28}{shown}{memory}{len(timing.rounds):>4}")
         print("\nRatios, of CPU medians unless a row says otherwise")
     print((markdown if arguments.markdown else text)(bench.rows))
-    if arguments.release:
-        bench.release()
     judged = [row.met for row in bench.rows if row.met is not None]
     slipped = sum(row.slipped for row in bench.rows)
     counts = f"{sum(judged)} of {len(judged)} targets met, {slipped} slipped since the last release"

@@ -130,6 +130,11 @@ def scalars(
     return out[:size].data
 
 
+def began(seed: int) -> float:
+    """When the run of this seed began."""
+    return START + seed * 1000
+
+
 def training(
     tags: Sequence[str], first: int, last: int, *, seed: int = 0, tf2: bool = False, dt: float = 0.05
 ) -> memoryview:
@@ -141,7 +146,7 @@ def training(
     values = np.exp(-steps / 20_000) * (1 + codes) + rng.standard_normal(len(steps), np.float32) * np.float32(
         0.05
     )
-    walls = START + seed * 1000 + steps * dt + codes * 13e-6 + rng.random(len(steps)) * 5e-6
+    walls = began(seed) + steps * dt + codes * 13e-6 + rng.random(len(steps)) * 5e-6
     return scalars(tags, codes, steps, walls, values, tf2=tf2)
 
 
@@ -209,7 +214,7 @@ def _write(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def _curves(tags: Sequence[str], steps: int, **options: Any) -> Iterator[bytes | memoryview]:
-    yield file_version(TF_WRITER if options.get("tf2") else TORCH_WRITER)
+    yield file_version(TF_WRITER if options.get("tf2") else TORCH_WRITER, began(options.get("seed", 0)))
     chunk = 1_000_000 // len(tags)
     for first in range(0, steps, chunk):
         yield training(tags, first, min(first + chunk, steps), **options)

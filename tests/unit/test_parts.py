@@ -22,10 +22,12 @@ from tbq.export import parquet
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 
 
-@pytest.fixture(params=[1, 20_000])
+@pytest.fixture(params=[(1, 1), (20_000, 4)])
 def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Sets how many bytes of files are read together."""
-    size: int = request.param
+    """Sets how many bytes of files are read together, and how many files whose rows are only counted."""
+    size: int
+    size, files = request.param
+    monkeypatch.setattr("tbq.decode.reader._COUNTED_FILES", files)
     whole = Reader.in_groups
 
     def in_groups(self: Reader, *args: Any, **options: Any) -> Any:

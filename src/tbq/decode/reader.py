@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from tbq.problems import Problem
     from tbq.progress import Progress
 
+#: Files whose rows are only counted together: few enough for their series to take little memory.
+_COUNTED_FILES = 1000
+
 
 class Reader:
     """Reads runs into a `Result` of the core, from which later stages make tables.
@@ -154,7 +157,10 @@ class Reader:
 
         Raises at the end if no file could be read.
         """
-        parts = list(groups(runs, most, most, self.size_of))
+        if count:  # no rows are held, and the size of each file costs a system call
+            parts = list(groups(runs, _COUNTED_FILES, _COUNTED_FILES, lambda run: len(run.files)))
+        else:
+            parts = list(groups(runs, most, most, self.size_of))
         failure: SourceError | None = None
         readable = not parts
         reported: list[Problem] = list(self.found.problems) if on_error == "raise" else []

@@ -40,7 +40,7 @@ def totals_of(series: Any, runs: int) -> list[Totals]:
     """The totals of each run; `series` is the core's table of series, of any library."""
     from tbq import _core
 
-    return [Totals(*of_run) for of_run in _core.run_totals(series, runs)]
+    return [Totals._make(of_run) for of_run in _core.run_totals(series, runs)]
 
 
 def facts_of(names: Sequence[str], result: Result, totals: Sequence[Totals]) -> dict[str, RunFacts]:

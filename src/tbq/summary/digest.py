@@ -105,14 +105,21 @@ class Digest:
             known = dict(zip(values_of(self._stored["run"]), values_of(self._stored["state"]), strict=True))
             return {run.name: known[run.name] for run in runs}
         states: dict[str, State | None] = {**states_now(self._facts)}
-        # Without the times of values, pauses are only upper bounds. The last step of a resumed run may belong to a row
-        # that the restart removed, which matters if the run has no end mark. Such runs are read again.
-        least = states_now({name: facts._replace(pause=0.0) for name, facts in self._facts.items()})
+        # Without the times of values, pauses are only upper bounds, so an active run may have ended. The last step of a
+        # resumed run may belong to a row that the restart removed, which matters if the run has no end mark. Such runs
+        # are read again.
+        least = states_now(
+            {
+                name: facts._replace(pause=0.0)
+                for name, facts in self._facts.items()
+                if states[name] in ("running", "stalled")
+            }
+        )
         resumed = {run.name for run in self._resumed}
         unsure = [
             run
             for run in runs
-            if states[run.name] != least[run.name]
+            if least.get(run.name, states[run.name]) != states[run.name]
             or (
                 run.name in resumed
                 and states[run.name] in ("finished", "crashed")
