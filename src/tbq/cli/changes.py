@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-
-from tbq.columns.codes import codes_of
 
 if TYPE_CHECKING:
     import tbq
@@ -41,10 +39,7 @@ class ChangeTracker:
         """Note rows that existed before: neither they nor their retraction and return are ever shown or checked."""
         self._old = update
         for table in update.tables.values():
-            codes, runs, times = _runs_and_times(table)
-            latest = np.full(len(runs), -np.inf)
-            np.fmax.at(latest, codes, times)
-            for run, time in zip(runs, latest.tolist(), strict=True):
+            for run, time in _times(table, "max").items():
                 self._latest[run] = max(time, self._latest.get(run, time))
 
     def of(
@@ -82,13 +77,12 @@ class ChangeTracker:
 
     def _may_be_old(self, tables: Iterable[tbq.Table | None]) -> bool:
         """Whether one of these rows may have existed before, by its wall time. Comparing all rows would be slow."""
-        for table in tables if self._latest else ():
-            if table is not None:
-                codes, runs, times = _runs_and_times(table)
-                latest = np.array([self._latest.get(run, -np.inf) for run in runs])
-                if not bool((times > latest[codes]).all()):
-                    return True
-        return False
+        return any(
+            time <= self._latest.get(run, -np.inf)
+            for table in tables
+            if table is not None and self._latest
+            for run, time in _times(table, "min").items()
+        )
 
     def _keys_before(self, shown: Mapping[str, str]) -> set[Key]:
         """The keys of the rows that existed before, computed when they are first needed."""
@@ -123,11 +117,13 @@ def _keys_of_retracted(table: pa.Table) -> list[Key]:
     ]
 
 
-def _runs_and_times(table: tbq.Table) -> tuple[Any, list[str], Any]:
-    """For each row, the index of its run and its wall time; and the runs."""
+def _times(table: tbq.Table, which: str) -> dict[str, float]:
+    """The first ("min") or last ("max") wall time of each run; an unknown time comes before all others."""
     arrow = table.to_arrow()
-    codes, runs = codes_of(arrow["run"])
-    return codes, runs.to_pylist(), np.asarray(arrow["wall_time"].to_numpy(), dtype=np.float64)
+    times = np.nan_to_num(np.asarray(arrow["wall_time"].to_numpy(), dtype=np.float64), nan=-np.inf)
+    by_run = pa.table({"run": arrow["run"], "time": times}).unify_dictionaries().group_by("run")
+    ends = by_run.aggregate([("time", which)])
+    return dict(zip(ends["run"].to_pylist(), ends[f"time_{which}"].to_pylist(), strict=True))
 
 
 def _bits(column: pa.ChunkedArray) -> list[int]:
