@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import profiles
 import pytest
-
-from tbq import _core
+from framing import masked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from buckets import Bucket, S3Server
+
+    import tbq
 
 
 _numbers = itertools.count()
@@ -27,11 +28,6 @@ profiles.load()
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
-def _masked(data: bytes) -> int:
-    crc = _core.crc32c(data)
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 #: How the last event of tbq's writer begins after its time: it says how the run ended, and has no values.
@@ -50,10 +46,10 @@ def _read_events(path: str | Path) -> list[Any]:
     while at < len(data):
         assert at + 12 <= len(data), f"truncated header at {at} of {path}"
         length, length_crc = struct.unpack_from("<QI", data, at)
-        assert length_crc == _masked(data[at : at + 8]), f"bad length at {at} of {path}"
+        assert length_crc == masked(data[at : at + 8]), f"bad length at {at} of {path}"
         payload = data[at + 12 : at + 12 + length]
         (payload_crc,) = struct.unpack_from("<I", data, at + 12 + length)
-        assert payload_crc == _masked(payload), f"bad payload at {at} of {path}"
+        assert payload_crc == masked(payload), f"bad payload at {at} of {path}"
         if END not in payload:
             events.append(Event.FromString(payload))
         at += 16 + length
@@ -64,6 +60,22 @@ def _read_events(path: str | Path) -> list[Any]:
 def read_events() -> Callable[[str | Path], list[Any]]:
     """A function that returns a file's (or a run's) events, and checks both CRCs of each."""
     return _read_events
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of `tbq demo`, for tests that only read it."""
+    import tbq
+
+    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
+
+
+@pytest.fixture(scope="module")
+def log(runs: Path) -> tbq.LogDir:
+    """The same, open."""
+    import tbq
+
+    return tbq.open(runs)
 
 
 @pytest.fixture(scope="session")

@@ -200,8 +200,8 @@ class PythonStore {
       nb::list series;
       for (const Latest& each : run.series) {
         series.append(nb::make_tuple(kind_name(each.kind), display_name(each.tag), each.count, each.step,
-                                     each.wall_time, each.value, each.earlier_step, each.earlier_wall_time,
-                                     each.takeovers));
+                                     each.wall_time, each.value, each.earlier_rows, each.earlier_step,
+                                     each.earlier_wall_time, each.takeovers));
       }
       out.append(nb::make_tuple(run.times.first, run.times.second, run_end_name(run.end), series));
     }

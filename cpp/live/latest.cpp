@@ -95,13 +95,14 @@ std::vector<Latest> LiveRun::latest(uint64_t back) const {
     latest.value = last.value;
     // Only rows of the last session, because nothing ran between two sessions.
     const uint32_t session = pieces.back().session;
-    uint64_t after = back;
+    uint64_t passed = 0;
     Row earlier = last;
     for (auto piece = pieces.rbegin(); piece != pieces.rend() && piece->session == session; ++piece) {
-      const uint64_t rows = piece->count();
-      earlier = row_of(*piece, piece->from_end(std::min(after, rows - 1)));
-      if (after < rows) break;
-      after -= rows;
+      const uint64_t rows = piece->count(), inside = std::min(back - passed, rows - 1);
+      earlier = row_of(*piece, piece->from_end(inside));
+      latest.earlier_rows = passed + inside;
+      if (passed + rows > back) break;
+      passed += rows;
     }
     latest.earlier_step = earlier.step;
     latest.earlier_wall_time = earlier.wall_time;

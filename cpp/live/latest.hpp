@@ -17,7 +17,8 @@ struct Latest {
   int64_t step = 0;
   double wall_time = 0;
   double value = 0;  // for a scalar
-  // For a scalar, a row some rows earlier: the two rows show the speed of the run.
+  // For a scalar, a row of the same session, so many rows before the last: the two show the speed of the run.
+  uint64_t earlier_rows = 0;
   int64_t earlier_step = 0;
   double earlier_wall_time = 0;
   // The first visible row of each session except the first: where it took over.

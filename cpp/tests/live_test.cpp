@@ -315,13 +315,14 @@ TEST(the_last_row_of_each_series) {
   CHECK(latest.size() == 1 && latest[0].tag == "loss" && latest[0].kind == tbq::Kind::scalars);
   CHECK(latest[0].count == 10 && latest[0].step == 9 && latest[0].value == 9 && latest[0].wall_time == 19);
   CHECK(latest[0].earlier_step == 6 && latest[0].earlier_wall_time == 16 && latest[0].takeovers.empty());
-  CHECK(store.run(0).latest(50)[0].earlier_step == 0);
+  CHECK(latest[0].earlier_rows == 3);
+  CHECK(store.run(0).latest(50)[0].earlier_step == 0 && store.run(0).latest(50)[0].earlier_rows == 9);
   // A session that takes over from step 7 on; speed is measured within it.
   store.set_files({"a"}, {{first.path(), 0}, {second.path(), 0}});
   next_update(store);
   latest = store.run(0).latest(3);
   CHECK(latest.size() == 1 && latest[0].count == 9 && latest[0].step == 8 && latest[0].wall_time == 108);
-  CHECK(latest[0].earlier_step == 7 && latest[0].takeovers.size() == 1);
+  CHECK(latest[0].earlier_step == 7 && latest[0].earlier_rows == 1 && latest[0].takeovers.size() == 1);
   CHECK(latest[0].takeovers[0] == std::pair(int64_t{7}, 107.0));
   CHECK(store.run(0).times() == std::pair(10.0, 108.0));
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from docs.site import assistant, commands, findings, library, navigation, notebooks, pages, tables
 
-#: What zensical is told, besides the navigation. Nothing here is fetched when the site is built or read.
+#: The configuration of zensical, besides the navigation. Nothing here is fetched when the site is built or read.
 CONFIGURATION = """\
 [project]
 site_name = "tbq"

@@ -106,7 +106,7 @@ COLUMNS = {
 
 
 def meaning(kind: str, column: str) -> str:
-    """What a column of a table means; a column that nobody explained is an error."""
+    """What a column of a table means; a column without an explanation is an error."""
     found = COLUMNS.get(f"{kind}.{column}") or COLUMNS.get(column)
     if found is None:
         raise SystemExit(f"docs/site/columns.py does not explain {column} of the table {kind}")

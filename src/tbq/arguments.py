@@ -82,6 +82,15 @@ def path(argument: str, value: Any) -> str:
     return os.fsdecode(value)
 
 
+def listening(port: int, token: str | None) -> None:
+    """Check the port and the token of a server."""
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
+        raise bad("port", port, "a whole number from 0 to 65535; 0 takes any free port")
+    # An empty token (--token "$UNSET") would admit everyone, and a header cannot hold every character.
+    if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
+        raise bad("token", token, "printable ASCII characters, e.g. from `openssl rand -hex 16`")
+
+
 def mapping(argument: str, value: Any, example: str) -> Mapping[Any, Any]:
     """Check a mapping; `example` shows a valid one."""
     if not isinstance(value, Mapping):
@@ -90,7 +99,7 @@ def mapping(argument: str, value: Any, example: str) -> Mapping[Any, Any]:
 
 
 def keywords(function: str, names: Iterable[str], allowed: Iterable[str]) -> None:
-    """Raise for a keyword that the function does not accept."""
+    """Raise for a keyword that the function does not accept; `allowed` are all that it accepts, for the hint."""
     known = list(allowed)
     for name in names:
         if name not in known:

@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tbq.errors import install_command, missing
+from tbq.errors import install_command, installer, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,7 +142,7 @@ def lacks(name: str) -> str | None:
         import ml_dtypes
     except ImportError:
         return install_command("weights")
-    return None if hasattr(ml_dtypes, name) else "pip install -U ml_dtypes"
+    return None if hasattr(ml_dtypes, name) else f"{installer()} -U ml_dtypes"
 
 
 @cache

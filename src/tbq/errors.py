@@ -119,16 +119,39 @@ def existing(path: str | os.PathLike[str]) -> OutputError:
 
 def missing(module: str, *, needed_for: str, extra: str | None = None) -> DependencyError:
     """The error for an extra that is not installed."""
-    install = install_command(extra) if extra else f"pip install {module}"
+    install = install_command(extra) if extra else f"{installer()} {module}"
     return DependencyError(f"{needed_for} needs {module}, which is not installed", hint=install)
 
 
 def install_command(extra: str) -> str:
     """The command that installs an extra from where tbq itself came: an index, a clone, a file or a repository.
 
-    >>> install_command("plot").startswith("pip install ")
+    >>> install_command("plot").endswith("[plot]'")
     True
     """
+    return f"{installer()} {_extra(extra)}"
+
+
+def installer() -> str:
+    """The command that installs packages into this environment, which need not be that of the shell's `pip`.
+
+    pipx, uv and an environment that is not activated have another `pip`, or none.
+    """
+    import importlib.util
+    import shutil
+    from pathlib import Path
+
+    python = sys.executable or "python"
+    pip = shutil.which("pip")
+    if pip and Path(pip).parent == Path(python).parent:
+        return "pip install"
+    if importlib.util.find_spec("pip") is None:
+        return f"uv pip install --python {shell_word(python)}"
+    return f"{shell_word(python)} -m pip install"
+
+
+def _extra(name: str) -> str:
+    """What pip installs for an extra, as a word of a shell."""
     import importlib.metadata
     import json
 
@@ -138,14 +161,14 @@ def install_command(extra: str) -> str:
         origin = {}
     url = origin.get("url", "")
     if not url:  # from an index
-        return f"pip install 'tbq[{extra}]'"
+        return f"'tbq[{name}]'"
     if "dir_info" in origin:
         editable = "-e " if origin["dir_info"].get("editable") else ""
-        return f"pip install {editable}{shell_word(f'{_clone(url)}[{extra}]')}"
+        return f"{editable}{shell_word(f'{_clone(url)}[{name}]')}"
     vcs = origin.get("vcs_info", {})
     if vcs:
         url = f"{vcs.get('vcs', 'git')}+{url}@{vcs.get('commit_id', 'HEAD')}"
-    return f"pip install {shell_word(f'tbq[{extra}] @ {url}')}"
+    return shell_word(f"tbq[{name}] @ {url}")
 
 
 def _clone(url: str) -> str:

@@ -589,7 +589,7 @@ class LogDir:
         from tbq.plot.options import split
         from tbq.plot.pictures import picture
 
-        options, reading = split("log.plot", plotting)
+        options, reading = split("log.plot", plotting, "ax")
         drawn: Figure | Axes = picture(self._reader.with_options(reading), tag, run, options, reading, ax)
         return drawn
 
@@ -612,7 +612,7 @@ class LogDir:
         from tbq.plot.options import split
         from tbq.plot.pictures import picture
 
-        options, reading = split("log.write_plot", plotting)
+        options, reading = split("log.write_plot", plotting, "format", "force")
         reader = self._reader.with_options(reading)
         return files.save(
             lambda vectors: picture(reader, tag, run, options, reading, vectors=vectors),
@@ -640,7 +640,7 @@ class LogDir:
         from tbq.plot.options import split
         from tbq.plot.terminal import text
 
-        options, reading = split("log.plot_text", plotting)
+        options, reading = split("log.plot_text", plotting, "width", "height", "colour")
         return text(self._reader.with_options(reading), tag, run, options, reading, width, height, colour)
 
     def image_text(

@@ -42,6 +42,8 @@ class Problem:
 
 #: What to do about rows that a later session overtook, for messages and findings.
 RESTART_HINT = "to keep them: restarts='keep', --restarts keep"
+#: The same for a lake, which does not have these rows.
+LAKE_RESTART_HINT = "the lake does not have them, the event files do"
 
 #: How to see the sub-runs of `add_hparams` as runs.
 SUB_RUNS_HINT = "to keep sub-runs apart: sub_runs='keep', --sub-runs keep"
@@ -99,6 +101,8 @@ def _of_kind(alike: list[Problem]) -> str:
         rows = sum(problem.count or 0 for problem in alike)
         dropped = counted(rows, "row") if rows else "rows"
         shows = "--restarts keep (restarts='keep') shows them, tbq doctor lists them"
+        if first.hint == LAKE_RESTART_HINT:
+            shows = first.hint
         return f"{counted(runs, 'run')} resumed: {dropped} dropped; {shows}"
     if first.code == "same_tag":
         names = sorted({str(problem.tag) for problem in alike})

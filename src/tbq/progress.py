@@ -145,9 +145,11 @@ class _NotebookBar(_Bar):
         self._stop = lambda: handle.update({"text/html": "", "text/plain": ""}, raw=True)
 
     def _drawn(self, done: int, total: int, files: str) -> dict[str, str]:
-        words = f"{self._what}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB, {files}".rstrip(", ")
+        from tbq.numbers import duration, sized
+
+        words = f"{self._what}: {sized(done)} of {sized(total)}, {files}".rstrip(", ")
         seconds = time.monotonic() - self._start
         if done:
-            words += f", {max(total - done, 0) * seconds / done:,.0f} s left"
+            words += f", {duration(max(total - done, 0) * seconds / done)} left"
         bar = f'<progress value="{done}" max="{total}"></progress>'
         return {"text/html": f"<div>{bar} {escape(words)}</div>", "text/plain": words}

@@ -33,6 +33,11 @@ class Unmatched(NamedTuple):
     item: str
     closest: list[str]
 
+    @property
+    def tip(self) -> str:
+        """The end of a message about the item."""
+        return f"; closest: {', '.join(self.closest)}" if self.closest else ""
+
 
 class Resolved(NamedTuple):
     """A selection applied to all names: the selected names in order, and the items without a match."""
@@ -70,7 +75,7 @@ class Selection:
         for item in items:
             if not isinstance(item, str):
                 raise bad(what, item, want)
-        return cls(tuple(dict.fromkeys(_as_shown(item) for item in items)), what)
+        return cls(tuple(dict.fromkeys(as_shown(item) for item in items)), what)
 
     @property
     def everything(self) -> bool:
@@ -239,7 +244,7 @@ class Selection:
         if "," in miss.item:
             option = f"repeat --{self.what}, or pass a list: {self.what}=[…]"
             return f"; to select several, {option if self.what in _OPTIONS else 'pass a list'}"
-        return f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
+        return miss.tip
 
     def _hint(self, known: list[str]) -> str | None:
         if not known:
@@ -294,6 +299,15 @@ def closest(name: str, known: Sequence[str], n: int = 3) -> list[str]:
         if len(matches) < n and other not in matches and other.lower().rsplit("/", 1)[-1] == low:
             matches.append(other)
     return matches
+
+
+def closest_tip(name: str, known: Sequence[str]) -> str:
+    """The end of a message about an unknown name: the known names most like it, if there are any.
+
+    >>> closest_tip("Loss", ["train/loss", "lr"])
+    '; closest: train/loss'
+    """
+    return Unmatched(name, closest(name, known)).tip
 
 
 def _trigrams(name: str) -> set[str]:
@@ -394,7 +408,7 @@ def _bad_steps(spec: object) -> UsageError:
     )
 
 
-def _as_shown(item: str) -> str:
+def as_shown(item: str) -> str:
     """A name as tbq shows it, also if the shell passed a directory's raw bytes."""
     return item if item.startswith("re:") or is_text(item) else shown_name(item)
 

@@ -104,6 +104,15 @@ def shell_word(text: str) -> str:
     )
 
 
+def sql_name(name: str) -> str:
+    """A name as SQL quotes it.
+
+    >>> print(sql_name("val/loss"))
+    "val/loss"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _escapable(text: str) -> bool:
     return all(not 0xD800 <= ord(letter) < 0xE000 or 0xDC80 <= ord(letter) < 0xDD00 for letter in text)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -77,6 +78,20 @@ def test_a_question_that_is_typed_leads_to_its_page(address: str, chromium: Any)
     page.keyboard.press("Enter")
     page.wait_for_url("**/how/csv.html*")
     page.close()
+
+
+def test_commands_are_copied_without_prompts_and_output(address: str, chromium: Any) -> None:
+    context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{address}/sql.html", wait_until="networkidle")
+    block = page.locator(".highlight", has_text="asof join scalars").first
+    block.hover()
+    block.locator("button").first.click()
+    page.wait_for_function("navigator.clipboard.readText()")
+    copied = shlex.split(page.evaluate("navigator.clipboard.readText()"))
+    assert copied[:3] == ["tbq", "sql", "demo"] and len(copied) == 4
+    assert copied[3].startswith("select") and copied[3].endswith("limit 3")
+    context.close()
 
 
 @pytest.mark.parametrize(

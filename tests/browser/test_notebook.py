@@ -13,9 +13,9 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
+from waiting import wait_for
 from webpage import SCREENS, Tab
 
 import tbq
@@ -103,13 +103,6 @@ def points(tab: Tab) -> str:
     return tab.page.locator(".tbq-plot canvas[role=img]").first.get_attribute("aria-label") or ""
 
 
-def eventually(what: Callable[[], Any], seconds: float = 30) -> Any:
-    end = time.monotonic() + seconds
-    while not (answer := what()) and time.monotonic() < end:
-        time.sleep(0.1)
-    return answer
-
-
 def test_three_lines_show_a_live_chart(lab: tuple[Path, str], tabs: Callable[..., Tab]) -> None:
     folder, address = lab
     write(folder / "runs", 0, 50)
@@ -117,13 +110,13 @@ def test_three_lines_show_a_live_chart(lab: tuple[Path, str], tabs: Callable[...
     tab = tabs(viewport={"width": 1280, "height": 1300})
     run_cells(tab, address, "live.ipynb")
     tab.page.locator(".tbq-card").nth(1).wait_for(timeout=60_000)
-    assert eventually(lambda: "100 points" in points(tab)), points(tab)
+    assert wait_for(lambda: "100 points" in points(tab)), points(tab)
     titles = tab.page.locator(".tbq-title").all_inner_texts()
     assert titles == ["val/loss", "train/accuracy"]
     # A job writes more, and the chart has it without another cell.
     thread = threading.Thread(target=write, args=(folder / "runs", 50, 90))
     thread.start()
-    assert eventually(lambda: "180 points" in points(tab)), points(tab)
+    assert wait_for(lambda: "180 points" in points(tab)), points(tab)
     thread.join()
     # Names are text, in the legend and in the tooltip.
     assert EVIL in tab.page.locator(".tbq-legend").first.inner_text()
@@ -139,7 +132,7 @@ def test_three_lines_show_a_live_chart(lab: tuple[Path, str], tabs: Callable[...
     assert not [each for each in tab.wrong if "dialog" in each or "tbq" in each], tab.wrong
     # Later, without the kernel: the picture shows, and the page's server has ended with the kernel.
     tab.page.keyboard.press("Control+s")
-    assert eventually(lambda: "image/png" in (folder / "live.ipynb").read_text())
+    assert wait_for(lambda: "image/png" in (folder / "live.ipynb").read_text())
     asked = {"headers": {"Authorization": "token secret"}}
     for session in json.load(
         urllib.request.urlopen(urllib.request.Request(f"{address}/api/sessions", **asked))

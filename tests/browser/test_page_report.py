@@ -99,6 +99,22 @@ def test_smoothing_and_axes_of_a_report(report: Path, tabs: Any) -> None:
     tab.keep("report-smooth")
 
 
+def test_every_run_of_a_report_is_printed(tmp_path: Path, tabs: Any) -> None:
+    for number in range(60):
+        with tbq.SummaryWriter(tmp_path / "runs" / f"run{number}") as writer:
+            writer.add_scalar("loss", number, 1)
+    tbq.open(tmp_path / "runs").report(tmp_path / "report.html")
+    tab = tabs(offline=True)
+    tab.page.goto((tmp_path / "report.html").as_uri())
+    rows = tab.page.locator(".table .row[data-run]")
+    tab.until(lambda: 0 < rows.count() < 60)  # those on the screen
+    tab.page.evaluate("addEventListener('beforeprint', () => queueMicrotask(() => { window.printed = "
+                      "document.querySelectorAll('.table .row[data-run]').length }))")  # fmt: skip
+    tab.page.pdf()
+    tab.until(lambda: tab.page.evaluate("window.printed") == 60 and rows.count() < 60)
+    assert not tab.wrong
+
+
 def test_a_report_on_paper(report: Path, tabs: Any) -> None:
     """Colours stay, charts are sharp, and nothing that is only for the screen is printed."""
     tab = tabs(offline=True)

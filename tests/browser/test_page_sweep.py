@@ -129,6 +129,18 @@ def test_names_that_fit_are_shown_in_full(page: str, tab: Tab) -> None:
     assert not any("…" in text for text in groups.all_inner_texts())
 
 
+def test_names_in_wide_letters_keep_their_ends(tmp_path: Path, tab: Tab) -> None:
+    for name in ("b" * 150 + "1", "b" * 150 + "2", "i" * 150):
+        with tbq.SummaryWriter(tmp_path / name) as writer:
+            writer.add_scalar("loss", 1.0, 1)
+    with serving(tmp_path) as url:
+        tab.open(url)
+        names = tab.page.locator(".row .run-name")
+        tab.until(lambda: names.count() == 3 and "…" in names.first.inner_text())
+        tab.until(lambda: names.evaluate_all("(all) => all.every((e) => e.scrollWidth <= e.clientWidth)"))
+        assert {text[-1] for text in names.all_inner_texts()} == {"1", "2", "i"}
+
+
 def test_a_narrow_legend_names_its_groups(page: str, tabs: Any) -> None:
     tab = tabs(viewport={"width": 390, "height": 844})
     tab.open(page, "group=hparam.lr&tags=val/loss")
@@ -136,6 +148,8 @@ def test_a_narrow_legend_names_its_groups(page: str, tabs: Any) -> None:
     tab.until(lambda: legend.count() == 3)
     tab.page.get_by_role("button", name="1 group leaves the range").wait_for()
     assert legend.evaluate_all("(all) => all.every((e) => e.scrollWidth <= e.clientWidth)")
+    tab.open(page, "wide=1")  # the table has the whole page here too
+    tab.until(lambda: tab.page.locator(".table").bounding_box()["height"] > 400)
 
 
 def test_the_hparams_tab_says_what_decides_and_which_configuration_is_best(page: str, tab: Tab) -> None:

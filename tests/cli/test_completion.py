@@ -19,6 +19,7 @@ import pytest
 import tbq
 from tbq.cli import COMMANDS
 from tbq.cli.candidates import after, after_line
+from tbq.decode import glance
 
 BREAKS = " \t\n\"'@><=;|&(:"
 SHELLS = {
@@ -123,8 +124,13 @@ CASES: list[tuple[str, list[str]]] = [
     ("tbq tags runs --run k=1:x@2/s", ["tags", "runs", "--run", "k=1:x@2/sub"]),
     ("tbq tags runs --run=k=1:", ["tags", "runs", "--run=k=1:x@2/sub"]),
     ("tbq tags runs --run it", ["tags", "runs", "--run", "it's $5 & more"]),
+    ("tbq tags runs --run it\\'s\\ \\$", ["tags", "runs", "--run", "it's $5 & more"]),
     ("tbq show runs a", ["show", "runs", "a b/c:d"]),
     ('tbq sql runs "select run, step, val', ["sql", "runs", "select run, step, value"]),
+    (
+        "tbq sql runs \"select run from scalars where tag = 'loss' and val",
+        ["sql", "runs", "select run from scalars where tag = 'loss' and value"],
+    ),
     ("tbq ls ru", ["ls", "runs"]),
 ]
 
@@ -211,3 +217,19 @@ def test_a_tag_is_read_from_the_start_of_the_newest_files_only(
         writer.add_scalar("late", 1.0, 0)
     tags = names("export", str(tmp_path), "--tag", "")
     assert "early" in tags and "late" not in tags
+
+
+def test_of_many_runs_none_or_all_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(glance, "_DIRECTORIES", 30)
+    with tbq.SummaryWriter(tmp_path / "b3" / "c1") as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    (content,) = (tmp_path / "b3" / "c1").iterdir()
+    runs = [f"{first}{number}/c{below}" for first in "ab" for number in range(9) for below in range(3)]
+    for run in runs:
+        (tmp_path / run).mkdir(parents=True, exist_ok=True)
+        (tmp_path / run / content.name).write_bytes(content.read_bytes())
+    for beginning in ("b3", "b3/", "b3/c", "b3/c2", "b3/c22", "b", "c"):
+        want = [run for run in runs if run.startswith(beginning)]
+        assert names("tags", str(tmp_path), "--run", beginning) == (want if len(want) < 9 else []), beginning
+    assert names("export", str(tmp_path), "--run", "a8/c2", "--tag", "") == ["loss"]
+    assert names("export", str(tmp_path), "--tag", "") == ["loss"]

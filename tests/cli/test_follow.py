@@ -433,6 +433,32 @@ def test_rows_that_go_and_come_back(tmp_path: Path) -> None:
     assert look() == ([1, 2], [], [1])
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_copy_that_is_being_written_is_nothing_new(tmp_path: Path, packed: bool) -> None:
+    """Until it is complete, a copy is another file of the run, with rows that existed before."""
+    import gzip
+
+    from tbq.cli.changes import ChangeTracker
+
+    path = tmp_path / "a" / NAME
+    add(path, 1.0, float("nan"), 2.0)
+    data = path.read_bytes()
+    whole = gzip.compress(data) if packed else data + ef.event_file([ef.scalar("loss", 4, 9.0, 1004.0)])
+    follower, tracker = library.follow(tmp_path, on_error="ignore"), ChangeTracker()
+    tracker.begin(follower.poll())
+    copy = path.with_name(f"{NAME}.copy")
+    shown = []
+    for part in (whole[:-12], whole):  # part of the last record, or of the checksum
+        copy.write_bytes(part)
+        add(path, 7.0, first=3)  # the copy is none of the file as it is now
+        changes = tracker.of(follower.poll(), {"scalars": "scalars"}, lambda table: table)
+        assert not len(changes.retracted)
+        shown += [(row.step, row.value) for row in changes.shown.get("scalars", ())]
+        if changes.unseen is not None:
+            assert not [row for row in changes.unseen if row.step < 3]
+    assert {step for step, _ in shown} >= {3} and min(shown) == (3, 7.0)
+
+
 @posix
 def test_a_stall_is_one_although_the_file_is_copied_again(tmp_path: Path) -> None:
     path = tmp_path / "a" / NAME

@@ -18,11 +18,6 @@ from tbq.cli.app import app
 from tbq.plot.options import PlotOptions
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 def test_a_pipe_gets_text_without_colours(runs: Path) -> None:
     done = run("plot", runs, "--tag", "val/loss", "--run", "lr=0.1")
     lines = done.stdout.splitlines()

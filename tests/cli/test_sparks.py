@@ -17,11 +17,6 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 def shown(monkeypatch: pytest.MonkeyPatch, *args: object) -> str:
     out = Terminal()
     monkeypatch.setattr(sys, "stdout", out)

@@ -26,11 +26,6 @@ pytestmark = pytest.mark.long
 BRAILLE = re.compile("[\u2801-\u28ff]")
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 def charts(text: str) -> bool:
     return len(BRAILLE.findall(text)) > 40
 

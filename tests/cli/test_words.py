@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,6 +149,7 @@ def test_an_extra_comes_from_where_tbq_came(
             return json.dumps(origin) if origin is not None and name == "direct_url.json" else None
 
     monkeypatch.setattr("importlib.metadata.distribution", lambda _name: Installed)
+    monkeypatch.setattr(errors, "installer", lambda: "pip install")
     assert errors.install_command("plot") == command
     assert errors.missing("matplotlib", needed_for="a file", extra="plot").hint == command
 
@@ -160,7 +162,21 @@ def test_an_extra_in_the_clone_is_a_dot(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr("importlib.metadata.distribution", lambda _name: Installed)
     monkeypatch.chdir(tmp_path)
-    assert errors.install_command("plot") == "pip install '.[plot]'"
+    assert errors.install_command("plot").endswith("pip install '.[plot]'")
+
+
+def test_packages_go_into_the_environment_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, outside = tmp_path / "a b" / "bin", tmp_path / "bin"
+    for folder in (inside, outside):
+        folder.mkdir(parents=True)
+        (folder / "pip").touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(inside / "python"))
+    monkeypatch.setenv("PATH", str(inside))
+    assert errors.installer() == "pip install"
+    monkeypatch.setenv("PATH", str(outside))  # a venv that is not activated; pipx
+    assert errors.installer() == f"'{inside / 'python'}' -m pip install"
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)  # uv
+    assert errors.installer() == f"uv pip install --python '{inside / 'python'}'"
 
 
 _RARE = (

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import numpy as np
 import pytest
 import tensorboardX
-from PIL import Image
+from compared import pixels, same, written
 
 import tbq
 from tbq.write.replacement import TensorboardXWriter
@@ -68,33 +67,6 @@ CASES = {
 }
 RNG_RGBA = RNG.integers(0, 255, (4, 6, 4), dtype=np.uint8)
 RNG_BATCH = RNG.integers(0, 255, (11, 3, 5, 6), dtype=np.uint8)
-
-
-def written(writer_class, directory, call, read_events):
-    with writer_class(str(directory)) as writer:
-        call(writer)
-    return [event for event in read_events(directory) if not event.file_version]
-
-
-def pixels(encoded):
-    return np.asarray(Image.open(io.BytesIO(encoded)))
-
-
-def same(ours, theirs):
-    """Equal field by field: pictures by pixels, sums to rounding, wall times if the call passed one."""
-    if theirs.wall_time != 5.0:
-        ours.wall_time = theirs.wall_time
-    for our, their in zip(ours.summary.value, theirs.summary.value, strict=True):
-        if their.HasField("image"):
-            ours_pixels, theirs_pixels = (pixels(v.image.encoded_image_string) for v in (our, their))
-            assert np.array_equal(ours_pixels, theirs_pixels)
-            our.image.encoded_image_string = their.image.encoded_image_string
-        if their.HasField("histo"):
-            for name in ("sum", "sum_squares"):
-                want = getattr(their.histo, name)
-                assert getattr(our.histo, name) == pytest.approx(want, rel=1e-12, abs=1e-12)
-                setattr(our.histo, name, getattr(their.histo, name))
-    assert ours == theirs
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -58,7 +58,10 @@ def blocks(page: Path) -> Iterator[tuple[str, str]]:
 
 
 def commands(language: str, text: str) -> Iterator[tuple[str, list[str]]]:
-    """Each command of a block with the lines that are shown below it; quotes may span lines."""
+    """Each command of a block with the lines that are shown below it; quotes may span lines.
+
+    In a `console` block such a line ends with a backslash, or the site would take the next one for output.
+    """
     lines = text.splitlines()
     while lines:
         line = lines.pop(0)
@@ -66,7 +69,8 @@ def commands(language: str, text: str) -> Iterator[tuple[str, list[str]]]:
             assert line.startswith("$ "), line
             line = line[2:]
         while lines and (line.count("'") % 2 or line.count('"') % 2):
-            line += "\n" + lines.pop(0)
+            assert language != "console" or line.endswith("\\"), line
+            line = line.removesuffix("\\") + "\n" + lines.pop(0)
         shown = []
         while language == "console" and lines and not lines[0].startswith("$ "):
             shown.append(lines.pop(0))

@@ -17,6 +17,7 @@ import eventfile as ef
 import pytest
 from buckets import Bucket, Request, S3Server
 from lakes import assert_same
+from protos import add_hparams
 
 import tbq
 import tbq.lake
@@ -119,6 +120,41 @@ def test_a_new_object_that_fails_is_tried_again(bucket: Bucket, s3_server: S3Ser
     assert len(tbq.open(lake).table("files")) == 4
     assert tbq.open(lake).scalars().to_dicts() == tbq.open(bucket.url("runs")).scalars().to_dicts()
     assert not tbq.lake.sync(bucket.url("runs"), lake)
+
+
+@pytest.mark.parametrize("answer", ["403 Forbidden", "404 Not Found"])
+def test_a_sub_run_that_fails_stays_one(
+    bucket: Bucket, s3_server: S3Server, tmp_path: Path, answer: str
+) -> None:
+    """What a directory below a run is, depends on its objects. The lake knows what it was."""
+    lake = tmp_path / "lake"
+    of_call = [
+        ef.version(),
+        ef.event(ef.summary(*(each.SerializeToString() for each in add_hparams({"lr": 1})))),
+    ]
+    below = f"runs/a/1700000000.5/{NAME}"
+    bucket.put(f"runs/a/{NAME}", events(10))
+    bucket.put(below, ef.event_file(of_call))
+    tbq.lake.sync(bucket.url("runs"), lake)
+    before = tbq.open(lake).hparams().to_dicts()
+    assert len(before) == 1
+    for grown in (False, True):
+        shutil.rmtree(tmp_path / "cache")
+        if grown:
+            bucket.put(below, ef.event_file([*of_call, ef.scalar("hparam/best", 0, 1.0)]))
+        else:
+            bucket.put(f"runs/a/{NAME}", events(12))
+        failing = request_path(bucket, below)
+        s3_server.before = lambda request, path=failing: (  # type: ignore[misc]
+            (answer, b"") if request.method == "GET" and request.path == path else None
+        )
+        done = tbq.lake.sync(bucket.url("runs"), lake)
+        s3_server.before = None
+        assert (done.added, done.gone, done.grown, done.unread) == (0, 0, not grown, grown)
+        assert tbq.open(lake).runs == ["a"] and tbq.open(lake).hparams().to_dicts() == before
+    tbq.lake.sync(bucket.url("runs"), lake)
+    assert tbq.open(lake).scalars().to_dicts() == tbq.open(bucket.url("runs")).scalars().to_dicts()
+    assert len(tbq.open(lake).scalars()) == 13 and tbq.open(lake).hparams().to_dicts() == before
 
 
 def vanish(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import struct
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import eventfile as ef
 import pytest
+from framing import prefix, record
 from limited import MB, decode_limited
 
 from tbq import _core
@@ -17,21 +17,6 @@ from tbq import _core
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-
-
-def masked(data: bytes) -> int:
-    crc = _core.crc32c(data)
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
-
-
-def header(length: int) -> bytes:
-    packed = struct.pack("<Q", length)
-    return packed + struct.pack("<I", masked(packed))
-
-
-def record(payload: bytes) -> bytes:
-    """`ef.record`, fast enough for large files."""
-    return header(len(payload)) + payload + struct.pack("<I", masked(payload))
 
 
 BEFORE = ef.event_file([ef.version(), ef.scalar("loss", 1, 1.0)])
@@ -53,7 +38,7 @@ def files(folder: Path, contents: Iterable[bytes]) -> list[Path]:
 
 def test_a_length_that_is_not_there_allocates_nothing(tmp_path: Path) -> None:
     lengths = [2**20, 2**31, 2**32 + 5, 2**60, 2**63 - 1, 2**63, 2**64 - 1]
-    at_the_end = [BEFORE + header(length) + b"payload" for length in lengths]
+    at_the_end = [BEFORE + prefix(length) + b"payload" for length in lengths]
     followed = [data + BEHIND for data in at_the_end]
     found = decode_limited(*files(tmp_path, at_the_end + followed), memory=64 * MB)
     for each in found[: len(lengths)]:
@@ -72,7 +57,7 @@ def nested(count: int, length_of: str) -> bytes:
         "4 KiB": lambda i: 4096 - i % 12,
         "a record": lambda i: 12 * (i % 1000) + 8,
     }[length_of]
-    return b"".join(header(lengths(i)) for i in range(count))
+    return b"".join(prefix(lengths(i)) for i in range(count))
 
 
 @pytest.mark.long
@@ -109,7 +94,7 @@ def test_a_large_payload_that_nobody_asked_for_is_not_read(tmp_path: Path) -> No
         value = ef.bytes_field(1, "big") + ef.varint(4 << 3 | 2) + ef.varint(len(inside) + size) + inside
         held = ef.varint(1 << 3 | 2) + ef.varint(len(value) + size) + value
         event = ef.double_field(1, ef.WALL) + ef.varint(5 << 3 | 2) + ef.varint(len(held) + size) + held
-        file.write(header(len(event) + size) + event)
+        file.write(prefix(len(event) + size) + event)
         file.seek(size + 4, os.SEEK_CUR)
         file.write(BEHIND)
     [found] = decode_limited(tmp_path / "tfevents", memory=32 * MB, seconds=5)
@@ -122,7 +107,7 @@ def holed(path: Path, *lengths: int) -> Path:
     with path.open("wb") as file:
         file.write(BEFORE)
         for length in lengths:
-            file.write(header(length))
+            file.write(prefix(length))
             file.seek(length + 4, os.SEEK_CUR)
         file.write(BEHIND)
     return path

@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import preload
 import protolog as pl
 import pytest
+from waiting import wait_for
 
 import tbq
 from tbq.errors import OutputError
@@ -94,10 +94,7 @@ def test_ctrl_c_ends_the_command_while_the_core_copies(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tbq", "rewrite", str(tmp_path / "runs"), "-o", str(tmp_path / "new")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **slow}) as process:
         try:
-            deadline = time.monotonic() + 60
-            while not any(path.stat().st_size for path in tmp_path.glob(".new.*/*/*.part")):
-                assert process.poll() is None and time.monotonic() < deadline
-                time.sleep(0.01)
+            wait_for(lambda: any(path.stat().st_size for path in tmp_path.glob(".new.*/*/*.part")))
             process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=120)[1].strip() == "tbq: interrupted"
         finally:

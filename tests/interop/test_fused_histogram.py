@@ -119,7 +119,7 @@ def test_the_ends_of_every_group_of_the_table(device, dtype):
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, TILE - 1, TILE, TILE + 1, BLOCKS * TILE, 7 * TILE + 5])
 def test_any_length_and_nothing_outside_of_the_memory(device, monkeypatch, count):
-    """What lies before and behind the memory of the kernels would be seen."""
+    """A kernel that read before or after its memory would change the result."""
     made = torch.empty
     guarded = []
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from compared import pixels, same, written
 from torch.utils import tensorboard
 
 import tbq
@@ -86,38 +85,12 @@ CASES = {
 }
 
 
-def written(writer_class, directory, call, read_events):
-    with writer_class(str(directory)) as writer:
-        call(writer)
-    return [event for event in read_events(directory) if not event.file_version]
-
-
-def pixels(encoded):
-    return np.asarray(Image.open(io.BytesIO(encoded)))
-
-
-def same(ours, theirs):
-    """Equal field by field: pictures by pixels, sums to rounding, wall times if the call passed one."""
-    if theirs.wall_time != 5.0:
-        ours.wall_time = theirs.wall_time
-    for our, their in zip(ours.summary.value, theirs.summary.value, strict=True):
-        if their.HasField("image"):
-            assert np.array_equal(*(pixels(v.image.encoded_image_string) for v in (our, their)))
-            our.image.encoded_image_string = their.image.encoded_image_string
-        if their.HasField("histo"):
-            for name in ("sum", "sum_squares"):
-                want = getattr(their.histo, name)
-                assert getattr(our.histo, name) == pytest.approx(want, rel=1e-10, abs=1e-10)
-                setattr(our.histo, name, want)
-    assert ours == theirs
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_same_events_as_torch(tmp_path, read_events, name):
     ours = written(tbq.SummaryWriter, tmp_path / "ours", CASES[name], read_events)
     theirs = written(tensorboard.SummaryWriter, tmp_path / "theirs", CASES[name], read_events)
     assert len(ours) == len(theirs) == 1
-    same(ours[0], theirs[0])
+    same(ours[0], theirs[0], 1e-10)
 
 
 def test_figures(tmp_path, read_events):
@@ -137,7 +110,7 @@ def test_figures(tmp_path, read_events):
     ours = written(tbq.SummaryWriter, tmp_path / "ours", call, read_events)
     theirs = written(tensorboard.SummaryWriter, tmp_path / "theirs", call, read_events)
     for our, their in zip(ours, theirs, strict=True):
-        same(our, their)
+        same(our, their, 1e-10)
 
 
 def hparams_of(events):

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tbq
+from tbq.errors import installer
 
 HEAVY = (
     "pandas", "polars", "duckdb", "rich", "PIL", "openpyxl", "torch", "tensorboard", "matplotlib", "pyarrow.dataset",
@@ -29,11 +29,6 @@ try:
 finally:
     print("\\nimported", *sys.modules, file=sys.stderr)
 """
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
 
 
 def imported(*args: object) -> set[str]:
@@ -285,7 +280,7 @@ def test_what_is_not_installed_is_named(
     assert done.returncode == 1
     assert done.stderr.splitlines()[-2:] == [
         f"tbq: this command needs {module}, which is not installed",
-        f"  pip install {module}",
+        f"  {installer()} {module}",
     ]
     assert list(tmp_path.iterdir()) == []
 

@@ -65,6 +65,11 @@ test("an axis of many numbers has round labels if they fit", () => {
     ["0.3", "0.4", "0.5", "0.6", "0.7"],
   );
   for (const [text, place] of marks) assert.ok(Math.abs(place - (Number(text) - 0.25) / 0.47) < 1e-9);
+  const short = marksOf(/** @type {any} */ ({ ...axis, low: 0.505, high: 0.7666 }), (text) => text.length, 10, 0.02);
+  assert.deepEqual(
+    short.map(([text]) => text),
+    ["0.55", "0.60", "0.65", "0.70", "0.75"],
+  );
   const narrow = marksOf(/** @type {any} */ (axis), (text) => text.length, 2, 0.02);
   assert.equal(narrow.length, 5);
 });

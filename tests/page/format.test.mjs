@@ -5,7 +5,7 @@ import { test } from "node:test";
 import * as format from "../../src/tbq/server/static/format.js";
 import { tables } from "./cases.mjs";
 
-const { cell, count, number, numberTo, onPoint, time } = format;
+const { cell, count, number, numberTo, onPoint, printable, time } = format;
 const NAMED = /** @type {Record<string, number>} */ ({ nan: NaN, inf: Infinity, "-inf": -Infinity });
 const RULES = /** @type {Record<string, (value: number) => string>} */ ({
   number,
@@ -53,6 +53,12 @@ test("counts are exact at any size", () => {
 
 test("cells show what is there", () => {
   assert.deepEqual([null, undefined, 0.5, true, "adam"].map(cell), ["", "", "0.5", "true", "adam"]);
+});
+
+test("signs that cannot be seen, or turn names around, are marked", () => {
+  const names = ["a\u202egnp.exe", "\u200b", "\x1b[31m", "two\nlines", "naïve 😀 می\u200cخواهم"];
+  const shown = ["a\ufffdgnp.exe", "\ufffd", "\ufffd[31m", "two\ufffdlines", names[4]];
+  assert.deepEqual(names.map(printable), shown);
 });
 
 test("times are local", () => {

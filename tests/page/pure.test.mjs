@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { address, ranges } from "../../src/tbq/server/static/api.js";
 import { decode } from "../../src/tbq/server/static/frame.js";
 import { scale, ticks, toPixels, toValue } from "../../src/tbq/server/static/chart/scale.js";
-import { extent, leaving, nearest, within } from "../../src/tbq/server/static/chart/series.js";
+import { bandWithin, extent, leaving, nearest, within } from "../../src/tbq/server/static/chart/series.js";
 import { difference } from "../../src/tbq/server/static/diff.js";
 import { ascending, stepOf, stepsOf } from "../../src/tbq/server/static/steps.js";
 
@@ -119,6 +119,13 @@ test("curves that leave a range are found with their first place outside and the
   );
   assert.equal(leaving([above], [0, 0.5], [0, 3], false).length, 0);
   assert.equal(leaving([below], [0, 2], [0.1, 3], true).length, 0);
+});
+
+test("a curve that left the range has no band there", () => {
+  const mean = { ...series([0, 1, 2], [1, 1e29, 2]), lower: [0.5, -1e30, 1], upper: [1.5, 1e30, 3] };
+  const { lower, upper } = bandWithin(mean, [0, 4]);
+  assert.deepEqual([...(lower ?? [])], [0.5, 1e29, 1]);
+  assert.deepEqual([...(upper ?? [])], [1.5, 1e29, 3]);
 });
 
 test("the nearest column has a point", () => {

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import eventfile as ef
+import livelog
 import pyarrow as pa
 import pytest
 import reference
@@ -26,27 +27,7 @@ POLICIES = ["keep", "resume", "last", "tensorboard"]
 NAMES = [f"events.out.tfevents.{start}.host.{n}" for start in (9, 10) for n in (0, 2)]
 SIZES = [4, 4200, 20_000]  # in the batch, read alone, perhaps skipped
 
-META = {
-    "tensors": ef.metadata("tensor"),
-    "histograms": ef.metadata("histograms", data_class=2),
-    "images": ef.metadata("images", data_class=3),
-    "texts": ef.metadata("text", data_class=2),
-    "scalars": ef.SCALARS,
-}
-
-
-def held(kind: str, size: int) -> bytes:
-    """The tensor of a value of this kind, of about `size` bytes."""
-    if kind == "texts":
-        return ef.tensor("string", [b"w" * size])
-    if kind == "images":
-        return ef.tensor("string", [b"1", b"1", b"\x89PNG" + bytes(size)], dims=(3,))
-    if kind == "histograms":
-        count = max(1, size // 24)
-        return ef.tensor("float64", [0.0, 1.0, 2.0] * count, dims=(count, 3))
-    if kind == "tensors":
-        return ef.tensor("float32", [1.5] * max(2, size // 4), dims=(max(2, size // 4),))
-    return ef.tensor("float32", [0.25])
+META = {kind: livelog.META[kind] for kind in ("tensors", "histograms", "images", "texts", "scalars")}
 
 
 @st.composite
@@ -70,7 +51,7 @@ def values(draw: Any) -> bytes:
     # A tag may be logged as several kinds; its first metadata applies to all of them.
     tag = draw(st.sampled_from([kind, kind, kind, "mixed"]))
     meta = META[kind] if draw(st.integers(0, 2)) else b""
-    return ef.value(tag, held(kind, size), meta)
+    return ef.value(tag, livelog.tensor_of(kind, size), meta)
 
 
 @st.composite

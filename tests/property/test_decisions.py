@@ -47,6 +47,7 @@ _EQUAL = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", _EQUAL)
 def test_chance_alone_is_rarely_beyond_chance(case: str) -> None:
     """If the best two do not differ, a difference is found in at most the nominal share of sweeps."""
@@ -110,38 +111,41 @@ def test_predicted_share(pairs: list[tuple[int, int]]) -> None:
 
 
 @pytest.mark.parametrize("way", ["min", "max"])
-@pytest.mark.parametrize("seed", range(10))
-def test_importance_knows_ranks_only(seed: int, way: str) -> None:
+def test_importance_knows_ranks_only(way: str) -> None:
     """Any scale of the metric gives the same answer, a diverged run too; other names of categories do not matter."""
-    noise = random.Random(seed)
-    runs = {str(i): {"lr": float(noise.randrange(4)), "word": f"w{noise.randrange(3)}"} for i in range(20)}
-    values = {run: (each["lr"] - 1) ** 2 + noise.random() for run, each in runs.items()}  # type: ignore[operator]
-    far = {run: math.exp(3 * value) for run, value in values.items()}
-    found = importances(values, way, runs)
-    assert importances(far, way, runs) == found
-    worst = (max if way == "min" else min)(values, key=values.__getitem__)
-    assert importances({**values, worst: math.nan}, way, runs) == found
-    renamed = {run: {"lr": each["lr"], "word": f"{each['word']}!"} for run, each in runs.items()}
-    assert [each.importance for each in importances(values, way, renamed)] == [
-        each.importance for each in found
-    ]
+    for seed in range(10):
+        noise = random.Random(seed)
+        runs = {
+            str(i): {"lr": float(noise.randrange(4)), "word": f"w{noise.randrange(3)}"} for i in range(20)
+        }
+        values = {run: (each["lr"] - 1) ** 2 + noise.random() for run, each in runs.items()}  # type: ignore[operator]
+        far = {run: math.exp(3 * value) for run, value in values.items()}
+        found = importances(values, way, runs)
+        assert importances(far, way, runs) == found
+        worst = (max if way == "min" else min)(values, key=values.__getitem__)
+        assert importances({**values, worst: math.nan}, way, runs) == found
+        renamed = {run: {"lr": each["lr"], "word": f"{each['word']}!"} for run, each in runs.items()}
+        assert [each.importance for each in importances(values, way, renamed)] == [
+            each.importance for each in found
+        ]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_noise_of_many_values_is_not_important(seed: int) -> None:
+def test_noise_of_many_values_is_not_important() -> None:
     """A rate with an optimum inside comes before any of twenty parameters that are noise."""
-    noise = random.Random(seed)
-    rates = (1e-4, 1e-3, 1e-2, 1e-1)
-    runs = {
-        str(i): {"lr": noise.choice(rates)} | {f"noise{k}": f"{noise.randrange(2 + k)}" for k in range(20)}
-        for i in range(60)
-    }
-    values = {run: abs(math.log10(each["lr"]) + 2.5) + noise.gauss(0, 0.4) for run, each in runs.items()}
-    first, *others = importances(values, "min", runs)  # type: ignore[arg-type]
-    assert first.name == "lr"
-    assert first.importance is not None
-    assert first.direction is None
-    assert all((each.importance or 0) < first.importance for each in others)
+    for seed in range(20):
+        noise = random.Random(seed)
+        rates = (1e-4, 1e-3, 1e-2, 1e-1)
+        runs = {
+            str(i): {"lr": noise.choice(rates)}
+            | {f"noise{k}": f"{noise.randrange(2 + k)}" for k in range(20)}
+            for i in range(60)
+        }
+        values = {run: abs(math.log10(each["lr"]) + 2.5) + noise.gauss(0, 0.4) for run, each in runs.items()}
+        first, *others = importances(values, "min", runs)  # type: ignore[arg-type]
+        assert first.name == "lr"
+        assert first.importance is not None
+        assert first.direction is None
+        assert all((each.importance or 0) < first.importance for each in others)
 
 
 rows = st.lists(

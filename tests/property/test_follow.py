@@ -83,7 +83,7 @@ def keys_of(table: Any) -> Counter[tuple[Any, ...]]:
 
 
 class Recorder:
-    """Keeps the last update of a store: an update of a follower has rows, of which one value may have several."""
+    """Keeps the last update of a store, by value: in an update of a follower, a value may have several rows."""
 
     def __init__(self, store: LiveStore) -> None:
         self.last: Any = None

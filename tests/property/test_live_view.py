@@ -72,7 +72,8 @@ def check(follower: tbq.Follower) -> None:
             if kind == "scalars":
                 assert each.rows == len(of_series)
                 earlier = (each.earlier_step, each.earlier_wall_time)
-                assert earlier in [row[:2] for row in of_series[-51:]]
+                assert each.earlier_rows <= 50
+                assert earlier == of_series[-1 - each.earlier_rows][:2]
                 assert set(each.takeovers) <= {row[:2] for row in of_series[1:]}
         last = view.last_values(kind, list(rows)) if kind not in ("scalars", "tensors") else {}
         for key, table_of_value in last.items():

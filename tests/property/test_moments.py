@@ -45,7 +45,7 @@ def test_merged_is_whole(runs: list[list[tuple[int, float]]], size: int) -> None
         if not row["n"]:
             assert np.isnan(got.mean[place])
             continue
-        assert (got.smallest[place], got.greatest[place]) == (row["min"], row["max"])
+        assert (got.min[place], got.max[place]) == (row["min"], row["max"])
         scale = max(abs(row["min"]), abs(row["max"]), 1e-30)
         assert abs(got.mean[place] - row["mean"]) <= 1e-12 * scale
         for band in BANDS:

@@ -82,9 +82,7 @@ def _records_slowly(data: bytes) -> int:
                 at, count = end, count + 1
                 continue
         at += 1
-        if data[at : at + 64] == bytes(
-            64
-        ):  # a record of ours has no 64 zeros: the next one begins behind them
+        if data[at : at + 64] == bytes(64):  # no record here has 64 zeros: the next one begins after them
             at += len(data[at:]) - len(data[at:].lstrip(b"\0")) - 12
     return count
 

@@ -36,6 +36,13 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     made.log.close()
 
 
+def test_an_unknown_hyperparameter_is_named(few: Asked) -> None:
+    wrong = few.json("filter", where="hparam.batch = 16", maybe=1)
+    assert wrong["ids"] is None and wrong["error"] == "there is no hyperparameter batch"
+    assert wrong["hint"] == "hyperparameters: bn, lr, name"
+    assert few.json("filter", where="hparam.nam = 'x'", maybe=1)["hint"] == "did you mean hparam.name?"
+
+
 @pytest.mark.parametrize(
     ("where", "want"),
     [

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from served import Asked, strict, unframed
+from waiting import wait_for
 from webserver import scripted
 
 import tbq
@@ -27,16 +28,9 @@ def write(path: Path, values: list[float], first: int = 0, tag: str = "loss") ->
             writer.add_scalar(tag, value, step)
 
 
-def until(true: Any, seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def looked(asked: Asked) -> None:
     """Poll until what is on the disk now has been read."""
-    until(lambda: not asked.log.poll().left)
+    wait_for(lambda: not asked.log.poll().left)
 
 
 def values(asked: Asked, run: str, tag: str = "loss") -> list[float]:
@@ -69,7 +63,7 @@ def test_a_restart_takes_points_back(tmp_path: Path) -> None:
     before = asked.json("state")["version"]
     assert values(asked, "a") == [1, 2, 3, 4]
     second = int(time.time())
-    until(lambda: int(time.time()) > second)  # the name of a file has the second of its start
+    wait_for(lambda: int(time.time()) > second)  # the name of a file has the second of its start
     write(tmp_path / "a", [9.0], first=2)
     looked(asked)
     assert values(asked, "a") == [1, 2, 9]
@@ -151,16 +145,16 @@ def test_a_look_that_fails_is_repeated(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(log.follower, "poll", sometimes)
     log.start()
-    until(lambda: bool(log.states))
+    wait_for(lambda: bool(log.states))
     failing.set()
-    until(lambda: log.failure == "OSError")
+    wait_for(lambda: log.failure == "OSError")
     asked = Asked.__new__(Asked)
     asked.log = log
     assert asked.json("state")["failure"] == "OSError"
     assert values(asked, "a") == [1.0]
     failing.clear()
     write(tmp_path / "b", [2.0])
-    until(lambda: "b" in log.states and log.failure is None)
+    wait_for(lambda: "b" in log.states and log.failure is None)
     log.close()
 
 
@@ -215,7 +209,7 @@ def test_many_ask_while_the_log_grows(tmp_path: Path) -> None:
     for number in range(60):
         version = log.version
         write(tmp_path / f"run{number % 7}", [1.0] * 20, first=number)
-        until(lambda: log.version > version or wrong)  # noqa: B023 - called at once
+        wait_for(lambda: log.version > version or wrong)  # noqa: B023 - called at once
         if number % 9 == 8:
             shutil.rmtree(tmp_path / f"run{number % 7}")
     done.set()

@@ -10,13 +10,13 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from served import Served
+from waiting import wait_for
 
 import tbq
 
@@ -51,9 +51,7 @@ def test_a_port_in_use(serve: Serve, demo: Path) -> None:
     second = serve(demo, "--port", port)
     taken = int(second.url.rsplit(":", 1)[1].strip("/"))
     assert taken > port
-    end = time.monotonic() + 30
-    while not second.words and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_for(lambda: second.words)
     assert second.words == [f"tbq: port {port} is in use, taking {taken}\n"]
     assert json.loads(second.get("api/state"))["title"] == "runs"
 

@@ -85,6 +85,11 @@ def random_filters() -> dict[str, Any]:
         text = "".join(chance.choice([*"**?", *sign * 5]) for sign in chance.choice(names)[:12])
         if not text.startswith(("/", "re:")):
             texts.append(text)
+    letters = [*"abB01é😀-_/ .{}", *re.findall(r"\S+", r"\w \W \d \D \. \_ \[ [^a] [\w-] []b] (?:a|b) {}")]
+    for begin, end in [("re:", ""), ("/", "/")] * 150:
+        parts = [chance.choice([*letters, r"\b", r"\B", "^", "$"]) for _ in range(chance.randint(1, 4))]
+        repeats = chance.choice("abé😀") + chance.choice(["*", "+?", "{,2}", "{1,2}", "{2}", "{1,}"])
+        texts.append(f"{begin}{''.join(parts)}{repeats}{end}")
     return {"names": names, "filters": {text: list(filter(name_filter(text), names)) for text in texts}}
 
 
@@ -136,7 +141,7 @@ def test_globs_of_filters_fit_as_shell_globs() -> None:
     globs = [
         text
         for text in table["filters"]
-        if {"*", "?"} & {*text} and text.split() == [text] and text[0] != "-"
+        if {"*", "?"} & {*text} and text.split() == [text] and not text.startswith(("-", "/", "re:"))
     ]
     assert len(globs) > 100
     for text in globs:

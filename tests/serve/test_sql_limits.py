@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from typing import Any
 
 import pytest
 from served import Asked, Served, unframed
+from waiting import wait_for
 
 import tbq
 from tbq.errors import TbqError
@@ -276,7 +276,4 @@ def test_processes_end_with_the_server(serve: Callable[..., Served], demo: Path)
     assert known
     server.process.kill()  # it cannot put anything away
     server.process.wait()
-    deadline = time.monotonic() + 30
-    while below() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not below()
+    wait_for(lambda: not below())

@@ -29,11 +29,6 @@ from tbq.kinds.hparams import HparamTable
 from tbq.kinds.tensors import TensorTable
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 @pytest.fixture
 def log(runs: Path) -> tbq.LogDir:
     return tbq.open(runs)
@@ -110,6 +105,30 @@ def test_everything_after_the_first_argument_is_keyword_only() -> None:
     ]
     assert len(functions) > 20 and len(methods) > 100
     assert [(name, got) for name, got, most in [*functions, *methods] if len(got) > most] == []
+
+
+def misspelt() -> list[tuple[str, str]]:
+    """Each keyword of each method that has more of them, with a letter too many."""
+    found = []
+    for name, method in PUBLIC:
+        parameters = inspect.signature(method).parameters.values()
+        if (
+            any(each.kind is each.VAR_KEYWORD for each in parameters) and name != "image_text"
+        ):  # says log.image
+            names = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+            found += [(name, each) for each in names if f"{each}s" not in names]
+    return found
+
+
+@pytest.mark.parametrize(("name", "keyword"), misspelt())
+def test_a_misspelt_keyword_names_the_closest(
+    log: tbq.LogDir, name: str, keyword: str, tmp_path: Path
+) -> None:
+    arguments = {"a": "lr=0.1/seed=0", "b": "lr=0.1/seed=1", "path": tmp_path / "new", "query": "select 1",
+                 "run": "diverged", "name": "scalars", "tag": "lr"}  # fmt: skip
+    first = [arguments[each] for each in positional(getattr(tbq.LogDir, name))[1:]]
+    with pytest.raises(UsageError, match=rf"no argument '{keyword}s'\n  did you mean {keyword}\?"):
+        getattr(log, name)(*first, **{f"{keyword}s": 1})
 
 
 def test_everything_that_reads_takes_progress_and_on_error(log: tbq.LogDir, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tbq.errors import DependencyError
+from tbq.errors import DependencyError, installer
 
 TRAINERS = {
     "accelerate": "accelerate",
@@ -33,5 +33,5 @@ def test_what_is_missing(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, f"tbq.integrations.{module}", raising=False)
     with pytest.raises(DependencyError) as caught:
         importlib.import_module(f"tbq.integrations.{module}")
-    assert caught.value.hint == f"pip install {TRAINERS[module]}"
+    assert caught.value.hint == f"{installer()} {TRAINERS[module]}"
     assert f"tbq.integrations.{module} needs {TRAINERS[module]}, which is not installed" in str(caught.value)

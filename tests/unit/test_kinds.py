@@ -116,6 +116,13 @@ def test_tags_that_look_like_patterns_are_names_first(tmp_path: Path) -> None:
     assert list(log.tables(tag="t[0]")) == ["texts"]
 
 
+def test_every_table_reports_the_scalars_that_a_restart_dropped_once(tmp_path: Path) -> None:
+    log = tbq.open(tbq.demo(tmp_path / "runs"))
+    with pytest.warns(tbq.TbqWarning, match="dropped 88 rows") as said:
+        log.tables()
+    assert len(said) == 1
+
+
 def test_a_mesh_that_is_not_there_is_named_as_asked_for(tmp_path: Path) -> None:
     log = tbq.open(tbq.demo(tmp_path / "runs"))
     assert log.mesh("cube").vertices.shape == (1, 8, 3)

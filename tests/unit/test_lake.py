@@ -367,6 +367,7 @@ def outcome(ask: Callable[[], Any], path: Path) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
+@pytest.mark.long
 def test_tags_that_restarts_left_nothing_of(tmp_path: Path) -> None:
     """The log still lists them with empty tables, and so does its lake, also after growth."""
     log, lake = tmp_path / "log", tmp_path / "lake"

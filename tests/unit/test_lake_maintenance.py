@@ -61,7 +61,7 @@ def test_files_that_another_sync_is_about_to_commit_stay(tmp_path: Path) -> None
 def test_another_sync_commits_while_files_are_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Deleting is a commit too: the other one wins, and nobody hears of it. Other failures are told in words."""
+    """Deleting is a commit too: the other commit wins, without a warning. Other failures are reported."""
     log, lake = tmp_path / "log", tmp_path / "lake"
     make_runs(log, 2)
     tbq.lake.sync(log, lake)

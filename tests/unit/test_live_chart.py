@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from eventfile import event_file, scalar
 from oddnames import ODD
+from waiting import wait_for
 
 import tbq
 from tbq.notebook.curves import MOST_RUNS, MOST_TAGS, LiveCurves
@@ -44,13 +45,6 @@ def points(curves: LiveCurves) -> dict[str, dict[str, int]]:
         tag: {runs[str(each["id"])]["name"]: each["points"] for each in facts["series"]}
         for tag, facts in frames.items()
     }
-
-
-def eventually(what: Callable[[], object], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def write(path: Path, steps: range, **values: Callable[[int], float]) -> None:
@@ -124,13 +118,13 @@ def test_runs_that_come_grow_and_go(tmp_path: Path, live: Callable[..., LiveCurv
     assert curves.frames() == {} and curves.picture() is None
     assert curves.facts()["note"] == "Waiting for event files in later."
     write(tmp_path / "later" / "a", range(5), loss=float)
-    eventually(lambda: points(curves) == {"loss": {"a": 5}})
+    wait_for(lambda: points(curves) == {"loss": {"a": 5}})
     write(tmp_path / "later" / "b", range(7), loss=float)
-    eventually(lambda: points(curves) == {"loss": {"a": 5, "b": 7}})
+    wait_for(lambda: points(curves) == {"loss": {"a": 5, "b": 7}})
     shutil.rmtree(tmp_path / "later" / "a")
-    eventually(lambda: points(curves) == {"loss": {"b": 7}})
+    wait_for(lambda: points(curves) == {"loss": {"b": 7}})
     shutil.rmtree(tmp_path / "later")
-    eventually(lambda: points(curves) == {})
+    wait_for(lambda: points(curves) == {})
     assert curves.picture() is None
 
 

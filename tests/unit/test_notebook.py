@@ -8,11 +8,11 @@ import os
 import re
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
 import pytest
+from waiting import wait_for
 
 import tbq
 from tbq.errors import DependencyError
@@ -102,9 +102,12 @@ thread.join()
     "facts": """
 import gzip
 from tbq.server.http.encoding import unframe
-time.sleep(1.5)
-facts, columns = unframe(gzip.decompress(chart.frames["loss"]))
-points = [each["points"] for each in facts["series"]]
+points = []
+while sum(points) < 600:
+    assert time.monotonic() < end + 60, points
+    time.sleep(0.05)
+    facts, columns = unframe(gzip.decompress(chart.frames["loss"]))
+    points = [each["points"] for each in facts["series"]]
 names = sorted(each["name"] for each in chart.facts["runs"].values())
 print(json.dumps([list(chart.frames), points, names, len(chart.frames["loss"])]))
 """.replace("import gzip", "import gzip, json"),
@@ -237,9 +240,7 @@ def test_the_page_ends_with_the_kernel_and_the_same_cell_has_the_same_server(out
     assert "&lt;b&gt;" in first.data["text/html"] and "<b>" not in first.data["text/html"]
     pid, address = text(outputs["servers"]).split()
     assert address.endswith(f":{found[1]}{found[2]}")
-    end = time.monotonic() + 20  # the kernel has ended
-    while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_for(lambda: not os.path.exists(f"/proc/{pid}"))  # the kernel has ended
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(address, timeout=5)
 

@@ -12,6 +12,7 @@ import pytest
 import started
 
 import tbq
+import tbq.lake
 
 
 def _resumed(folder: Path, drop: int) -> None:
@@ -60,6 +61,15 @@ def test_resumed_runs_are_one_notice_per_log(resumed: Path, tmp_path: Path) -> N
     assert [_said(call) for call in again] == [[]] * len(again)
     assert len(log.problems) == 3  # all of them are listed
     assert _said(tbq.open(resumed).scalars) == [ALL]  # another log says it again
+
+
+def test_a_lake_names_no_option_that_it_refuses(resumed: Path, tmp_path: Path) -> None:
+    tbq.lake.sync(resumed, tmp_path / "lake")
+    log = tbq.open(tmp_path / "lake")
+    (one,) = _said(lambda: log.scalars(run="b"))
+    (rest,) = _said(log.scalars)
+    assert "dropped 4 rows" in one and rest.startswith("2 runs resumed")
+    assert not any("keep" in said or "doctor" in said for said in (one, rest))
 
 
 def test_one_resumed_run_is_told_with_its_steps(resumed: Path) -> None:

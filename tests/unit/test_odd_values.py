@@ -118,7 +118,7 @@ def test_statistics_of_batches_are_those_of_all_values(values):
     ).to_pylist()[0]
     for cut in range(1, len(values)):
         both = merged([Moments.of(scalars(*values[:cut])), Moments.of(scalars(*values[cut:]))])
-        got = [both.mean[0], both.std[0], both.smallest[0], both.greatest[0], both.count[0]]
+        got = [both.mean[0], both.std[0], both.min[0], both.max[0], both.count[0]]
         want = [
             math.nan if whole[name] is None else whole[name] for name in ("mean", "std", "min", "max", "n")
         ]

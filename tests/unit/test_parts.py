@@ -22,11 +22,6 @@ from tbq.export import parquet
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.TbqWarning")
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 @pytest.fixture(params=[1, 20_000])
 def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Sets how many bytes of files are read together."""

@@ -22,11 +22,6 @@ pytestmark = pytest.mark.filterwarnings(
 SEEDS = "re:(lr=.*)/seed=.*"
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
-    return tbq.open(tbq.demo(tmp_path_factory.mktemp("demo") / "runs"))
-
-
 def table(rows: list[tuple[str, str, int, float]]) -> Table:
     runs, tags, steps, values = (list(each) for each in zip(*rows, strict=True))
     walls = [1000.0 + 2 * step for step in steps]

@@ -26,11 +26,6 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
-    return tbq.open(tbq.demo(tmp_path_factory.mktemp("demo") / "runs"))
-
-
 def table(series: dict[str, list[float]], walls: list[float] | None = None, tag: str = "loss") -> Table:
     rows = [(run, step, value) for run, values in series.items() for step, value in enumerate(values)]
     runs, steps, values = (list(each) for each in zip(*rows, strict=True))

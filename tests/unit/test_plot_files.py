@@ -25,11 +25,6 @@ pytestmark = pytest.mark.filterwarnings(
 PAPER: Any = {"tag": "train/loss", "run": "lr=*", "by": "re:(.*)/seed=.*", "band": "ci95", "style": "paper"}
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 @pytest.mark.long
 def test_the_same_picture_has_the_same_bytes(runs: Path, tmp_path: Path) -> None:
     """Also in another process, whose hashes and clock differ."""

@@ -21,11 +21,6 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
-    return tbq.open(tbq.demo(tmp_path_factory.mktemp("demo") / "runs"))
-
-
 def test_ridges_are_the_histograms(log: tbq.LogDir) -> None:
     ax = log.plot("weights/layer1").axes[0]
     ridges = list(ax.get_lines())

@@ -26,11 +26,6 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> tbq.LogDir:
-    return tbq.open(tbq.demo(tmp_path_factory.mktemp("demo") / "runs"))
-
-
 @pytest.mark.parametrize("colour", [False, True])
 @pytest.mark.parametrize("width", [20, 21, 33, 80, 240])
 def test_every_kind_fits_every_width(log: tbq.LogDir, width: int, colour: bool) -> None:

@@ -265,6 +265,7 @@ def test_too_many_groups_suggest_panels_which_divide_them() -> None:
     figure: Any = rows.plot(by="re:(g.*)_s=.*", band="std", panels=2)
     counts = [sum(line.get_zorder() == 3 for line in ax.get_lines()) for ax in figure.axes]
     assert counts == [15, 15] and len({ax.get_ylim() for ax in figure.axes}) == 1
+    assert len([name for name in legend(figure) if name.startswith("g")]) == 30  # each group is named
 
 
 def test_a_legend_covers_no_line_that_leaves_nor_its_value() -> None:

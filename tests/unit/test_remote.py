@@ -27,11 +27,6 @@ from tbq.schema import KINDS
 pytestmark = pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 def rows(table: Any) -> list[dict[str, Any]]:
     """The rows of a table, NaN as text so that it equals itself."""
     listed: list[dict[str, Any]] = table.to_arrow().to_pylist()

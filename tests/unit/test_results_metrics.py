@@ -298,28 +298,27 @@ def test_steps_that_do_not_fit_are_reported(tmp_path, form, step):
 
 @FORMATS
 @pytest.mark.parametrize("texts", [["1,000"], ["1_000"], ["0,5", "0,25"], ["50 %"], ["1e999"], ["-.5e1 %"]])
-@pytest.mark.parametrize("beside", [0.5, None])
-def test_text_that_looks_like_a_number_is_reported(tmp_path, form, texts, beside):
-    beside = None if form == "parquet" else beside  # a column of Parquet has one type
-    rows = [{"step": n, "acc": 1.0, "loss": text} for n, text in enumerate([*texts, beside])]
-    path = store(tmp_path, form, rows)
-    if texts == ["1e999"] and form != "parquet":
-        path.write_text(path.read_text().replace('"1e999"', "1e999"))
-    with pytest.warns(TbqWarning, match=rf"'loss': {len(texts)} of its values are left out"):
-        got = found(metrics(path))
-    assert got.get("loss", []) == ([(len(texts), 0.5)] if beside else [])
+def test_text_that_looks_like_a_number_is_reported(tmp_path, form, texts):
+    for beside in (0.5, None) if form != "parquet" else (None,):  # a column of Parquet has one type
+        rows = [{"step": n, "acc": 1.0, "loss": text} for n, text in enumerate([*texts, beside])]
+        path = store(tmp_path, form, rows)
+        if texts == ["1e999"] and form != "parquet":
+            path.write_text(path.read_text().replace('"1e999"', "1e999"))
+        with pytest.warns(TbqWarning, match=rf"'loss': {len(texts)} of its values are left out"):
+            got = found(metrics(path))
+        assert got.get("loss", []) == ([(len(texts), 0.5)] if beside else [])
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])
 @pytest.mark.parametrize("name", ["a,b", "a;b;c", "a\tb", 'a"b;c', "a;b\nc;d"])
-@pytest.mark.parametrize("others", [(), ("loss",), ("loss", "x;y;z")])
-def test_separators_in_names(tmp_path, ending, name, others):
-    """tbq finds out what separates the cells of a file, and what it wrote itself is no question."""
-    with MetricsTable(tmp_path / f"a.{ending}") as table:
-        table.log(1, **{name: 0.5})
-        table.log(2, **{name: 0.25}, **dict.fromkeys(others, 1.0))
-    want = {name: [(1, 0.5), (2, 0.25)], **{other: [(2, 1.0)] for other in others}}
-    assert found(metrics(tmp_path / f"a.{ending}")) == want
+def test_separators_in_names(tmp_path, ending, name):
+    """tbq finds out what separates the cells of a file, and always recognises its own files."""
+    for others in ((), ("loss",), ("loss", "x;y;z")):
+        with MetricsTable(tmp_path / f"{len(others)}.{ending}") as table:
+            table.log(1, **{name: 0.5})
+            table.log(2, **{name: 0.25}, **dict.fromkeys(others, 1.0))
+        want = {name: [(1, 0.5), (2, 0.25)], **{other: [(2, 1.0)] for other in others}}
+        assert found(metrics(table.path)) == want
 
 
 def test_the_separator_is_that_of_the_rows(tmp_path):
@@ -423,3 +422,12 @@ def test_the_column_with_the_steps_can_be_given(tmp_path):
     }
     with pytest.raises(UsageError, match=r"step: got 'epochs' \(str\), want a column: step, epoch, loss"):
         metrics(path, step="epochs")
+
+
+@pytest.mark.parametrize("column", ["run", "tag"])
+def test_rows_of_several_runs_or_tags_are_reported(tmp_path, column, recwarn):
+    path = write(tmp_path / "long.csv", f"{column},step,value\na,1,1\na,2,2\n,3,3\n")
+    assert len(metrics(path)) == 3 and not recwarn
+    path = write(tmp_path / "long.csv", f"{column},step,value\na,1,1\nb,1,2\n")
+    with pytest.warns(TbqWarning, match=f"^column '{column}' has 2 different texts"):
+        assert len(metrics(path)) == 2

@@ -275,6 +275,12 @@ def test_a_metric_called_epoch_does_not_replace_the_number_of_the_row(tmp_path, 
     same.log(3, loss=0.5, epoch=3)
     same.close()
     assert metrics(same.path).to_arrow().column("step").to_pylist() == [3]
+    keras = MetricsTable(tmp_path / f"keras.{ending}")
+    for epoch in range(2):
+        keras.on_epoch_end(epoch, {"epoch": epoch + 0.5})
+    keras.close()
+    read = metrics(keras.path).to_arrow().to_pylist()
+    assert [(row["tag"], row["step"], row["value"]) for row in read] == [("epoch", 0, 0.5), ("epoch", 1, 1.5)]
 
 
 def test_integers_that_parquet_rounds_are_reported_once_and_csv_keeps_them(tmp_path):
@@ -294,19 +300,17 @@ def test_integers_that_parquet_rounds_are_reported_once_and_csv_keeps_them(tmp_p
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
 @pytest.mark.parametrize("name", ["\r", "a\rb", "a\r\nb", "\ud800", "\ufeffx", "", "\x00", "a\tb", "a,b;c"])
-@pytest.mark.parametrize("other", ["loss", "b", ""])
-def test_odd_names_and_texts_survive(tmp_path, ending, name, other):
+def test_odd_names_and_texts_survive(tmp_path, ending, name):
     """They neither end a line nor a training."""
-    if name == other:
-        other = "x"
-    path = tmp_path / f"a.{ending}"
-    with MetricsTable(path) as table:
-        table.log(1, **{name: 0.5})
-        table.log(2, **{other: 1.5, name: 2.5, "note": name})
-    with MetricsTable(path, resume=True) as table:
-        table.log(3, **{name: 3.5, "note": "x"})
-    shown = name.replace("\ud800", "\\ud800")
-    rows = metrics(path).to_arrow().to_pylist()
-    assert {(row["tag"], row["step"], row["value"]) for row in rows} == {
-        (shown, 1, 0.5), (shown, 2, 2.5), (shown, 3, 3.5), (other, 2, 1.5),
-    }  # fmt: skip
+    for other in {"loss", "b", ""} - {name}:
+        path = tmp_path / f"a{other}.{ending}"
+        with MetricsTable(path) as table:
+            table.log(1, **{name: 0.5})
+            table.log(2, **{other: 1.5, name: 2.5, "note": name})
+        with MetricsTable(path, resume=True) as table:
+            table.log(3, **{name: 3.5, "note": "x"})
+        shown = name.replace("\ud800", "\\ud800")
+        rows = metrics(path).to_arrow().to_pylist()
+        assert {(row["tag"], row["step"], row["value"]) for row in rows} == {
+            (shown, 1, 0.5), (shown, 2, 2.5), (shown, 3, 3.5), (other, 2, 1.5),
+        }  # fmt: skip

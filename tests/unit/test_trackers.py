@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -456,3 +457,57 @@ def test_a_database_whose_runs_change(tmp_path: Path) -> None:
                 assert same(follower.table(kind), getattr(log, kind)()), (change, kind)
     states = {row.run: row.state for row in log.sql("select run, state from runs")}
     assert states["exp/top"] == "crashed"
+
+
+@pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
+def test_an_export_of_neptune(tmp_path: Path) -> None:
+    """Runs that share row groups, steps that are not whole, and cells without a value."""
+    from datetime import UTC, datetime
+    from decimal import Decimal
+
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = trackers.neptune(tmp_path)
+    schema = parquet.read_schema(path)
+    when = datetime.fromtimestamp(T0, UTC)
+    rows = [
+        {
+            "run_id": run,
+            "attribute_path": tag,
+            "attribute_type": kind,
+            "step": step,
+            "timestamp": time,
+            **value,
+        }
+        for run in ("A", "B")
+        for tag, kind, step, time, value in (
+            ("/loss", "float_series", Decimal("1.5"), when, {"float_value": 0.25}),
+            ("note", "string_series", Decimal(2), when, {"string_value": "hello"}),
+            ("acc", "float_series", Decimal(10**11), None, {"float_value": None}),
+            ("layers", "int", None, None, {"int_value": 3}),
+            (None, "float_series", Decimal(1), when, {"float_value": 1.0}),
+        )
+    ]
+    parquet.write_table(pa.Table.from_pylist(rows, schema), path, row_group_size=3)
+    log = tbq.open(tmp_path)
+    assert log.runs == ["neptune/A", "neptune/B"]
+    for run in log.runs:
+        assert [repr(tuple(row)[1:]) for row in log.scalars(run=run)] == [
+            f"('acc', {10**11}, nan, nan)", f"('loss', 1, {T0}, 0.25)"
+        ]  # fmt: skip
+        assert [(row.tag, row.step, row.text) for row in log.texts(run=run)] == [("note", 2, "hello")]
+        assert [(row.name, row.number) for row in log.hparams(run=run)] == [("layers", 3.0)]
+    assert {each.message for each in log.problems} == {"1 step rounded down to a whole number"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which files are open")
+def test_a_log_that_is_open_for_writing_is_not_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.csv"
+    with path.open("w") as file:
+        file.write("step,loss\n0,1.0\n1,2")
+        file.flush()
+        os.utime(path, (T0, T0))
+        log = tbq.open(tmp_path)
+        assert len(log.scalars()) == 1
+        assert [each.severity for each in log.problems] == ["info"]

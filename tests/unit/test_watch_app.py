@@ -24,11 +24,6 @@ from tbq.plot.cells import plain
 PATIENCE = 600  # times a tenth of a second
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tbq.demo(tmp_path_factory.mktemp("demo") / "runs")
-
-
 @pytest.fixture
 def app(runs: Path) -> Iterator[WatchApp]:
     yield from app_of(runs)

@@ -23,7 +23,7 @@ def series(
     tag: str = "loss", value: float = 0.5, step: int = 100, wall: float = NOW, kind: str = "scalars"
 ) -> LatestOfSeries:
     """A series whose last 50 steps took 10 s each."""
-    return LatestOfSeries(kind, tag, 51, step, wall, value, step - 50, wall - 500.0, [])
+    return LatestOfSeries(kind, tag, 51, step, wall, value, 50, step - 50, wall - 500.0, [])
 
 
 def latest(*of_run: LatestOfSeries, ended: float = NOW) -> LatestOfRun:
@@ -61,6 +61,17 @@ def test_state_of_a_run(age: float, end: str | None, value: float, state: str) -
     of_run = latest(series(value=value, wall=NOW - age), ended=NOW - age)._replace(end=end or "")
     run.update(of_run, NOW)
     assert state_of(run, NOW) == state
+
+
+def test_the_pause_is_that_of_the_last_session_and_of_a_series_that_has_one() -> None:
+    resumed = series(wall=NOW - 300)._replace(
+        rows=1000, earlier_rows=2, earlier_step=98, earlier_wall_time=NOW - 500
+    )
+    clock_went_back = series("acc")._replace(rows=2000, earlier_wall_time=NOW + 5)
+    run = ShownRun("a")
+    run.update(latest(resumed, clock_went_back, ended=NOW - 300), NOW)
+    assert (run.pause, run.rate) == (100.0, 0.01)
+    assert state_of(run, NOW) == "running"
 
 
 def test_a_run_that_grows_is_running_whatever_its_clock_says() -> None:
@@ -118,6 +129,13 @@ def test_sorting_runs() -> None:
         "recent": ["b", "c", "a"],
         "value": ["b", "a", "c"],
     }
+
+
+def test_runs_are_sorted_as_people_sort() -> None:
+    made = model(**{name: latest(series()) for name in ("bs128", "bs16", "bs32")})
+    assert made.listed == ["bs16", "bs32", "bs128"]
+    made.take(Poll(("bs128", "bs16", "bs32", "bs8")))
+    assert made.listed == ["bs8", "bs16", "bs32", "bs128"]
 
 
 def test_runs_are_listed_before_they_are_read() -> None:

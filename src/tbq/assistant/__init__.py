@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Unpack
 
-from tbq.arguments import bad
+from tbq.arguments import listening
 from tbq.errors import missing
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def mcp(
 
     if importlib.util.find_spec("mcp") is None:
         raise missing("mcp", needed_for="tbq mcp", extra="mcp")
-    if port is not None and (not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535):
-        raise bad("port", port, "a whole number from 0 to 65535; 0 takes any free port")
-    if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
-        raise bad("token", token, "printable ASCII characters, e.g. from `openssl rand -hex 16`")
+    listening(0 if port is None else port, token)
     from tbq.server.live_log import LiveLog
 
     log = LiveLog(path, stalled_after=stalled_after, **following)

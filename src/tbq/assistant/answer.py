@@ -67,7 +67,7 @@ class ToolAnswer:
     def listing(
         self, title: str | None, lines: Iterable[str], noun: str, hint: str = "", left_out: int = 0
     ) -> None:
-        """Add a list, of which at least the first line is shown; `left_out` items are not among the lines."""
+        """Add a list, and show at least its first line; `left_out` counts items that are not among the lines."""
         self._parts.append(_List(title, [_clipped(printable(line)) for line in lines], noun, hint, left_out))
 
     def note(self, line: str) -> None:

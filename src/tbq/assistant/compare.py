@@ -84,8 +84,7 @@ def _described(log: LiveLog, runs: Sequence[str]) -> str:
 
 
 def _hparams(log: LiveLog, first: Sequence[str], second: Sequence[str]) -> Iterator[str]:
-    with log.lock:
-        known = {run: dict(of.values) for run in (*first, *second) if (of := log.hparams.get(run))}
+    known = log.hparams_of([*first, *second])
     names = sorted({name for values in known.values() for name in values})
     for name in names:
         left, right = (Counter(_text(known.get(run, {}), name) for run in runs) for runs in (first, second))

@@ -47,8 +47,7 @@ def leaderboard(
     finite = {name: each for name, each in of_runs.items() if math.isfinite(each)}
     if not finite:
         raise AskedWrongError(f"none of {counted(len(runs), 'run')} has a finite {shown(tag)}")
-    with log.lock:
-        hparams = {name: of.values for name in runs if (of := log.hparams.get(name))}
+    hparams = log.hparams_of(runs)
     matter = importances(of_runs, way, hparams) if any(name in hparams for name in of_runs) else []
     groups = _groups(log, by, matter)
     answer.command = ["tbq", "summary", *paths_of(log), *run_words(log, run), "--best", f"{tag}:{way}"]

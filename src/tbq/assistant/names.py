@@ -107,8 +107,7 @@ def _members(log: LiveLog, item: str, every: Sequence[str]) -> list[str]:
 def _of_configuration(log: LiveLog, item: str, every: Sequence[str]) -> list[str]:
     """The runs with these hyperparameters: `lr=0.1, batch_size=32`, as leaderboard names configurations."""
     wanted = _pairs(item)
-    with log.lock:
-        known = {run: of.values for run in every if (of := log.hparams.get(run))}
+    known = log.hparams_of(every)
     if not wanted:
         return []
     return [run for run, values in known.items() if all(_is(values, *each) for each in wanted.items())]
@@ -232,8 +231,8 @@ def grouping_of(log: LiveLog, by: Names) -> str:
         known = {name for of in log.hparams.values() for name in of.values}
     parts = []
     for item in items:
-        is_single = "re:" in item or item.removeprefix(_HPARAM) in known
-        parts += [item] if is_single else [part.strip() for part in item.split(",")]
+        undivided = "re:" in item or item.removeprefix(_HPARAM) in known
+        parts += [item] if undivided else [part.strip() for part in item.split(",")]
     odd = [part for part in parts if part.removeprefix(_HPARAM) not in known]
     if not odd:
         return ",".join(_HPARAM + part.removeprefix(_HPARAM) for part in parts)

@@ -29,7 +29,7 @@ from tbq.assistant.query import sql as query_log
 from tbq.assistant.tokens import beginning
 from tbq.errors import TbqError, collected_warnings
 from tbq.numbers import sized
-from tbq.select import closest
+from tbq.select import closest_tip
 from tbq.server.sql.worker_pool import SECONDS, Job
 from tbq.text import printable
 
@@ -73,8 +73,7 @@ class _ToolServer(MCPServer[Any]):
 
 
 def _unknown(what: str, name: str, known: list[str]) -> str:
-    near = closest(name[:100], known)
-    tip = f"; closest: {', '.join(near)}" if near else ""
+    tip = closest_tip(name[:100], known)
     return f"no {what} {shown(name)}{tip}; {what}s: {', '.join(known)}"
 
 

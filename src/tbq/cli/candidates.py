@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The answer if the name of a file is wanted; the shell completes it.
 FILES = [":files"]
-#: No list is longer.
+#: No list is longer: a shell would complete what the first names share, and not all.
 _MOST = 1000
 
 _OPEN = re.compile(r"""((?:[^\s\\'"]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*)(?:(['"])(.*))?\Z""", re.DOTALL)
@@ -198,9 +198,9 @@ def _values(param: click.Parameter | None, word: str, typed: _Typed) -> list[str
 
 
 def _runs(word: str, typed: _Typed) -> list[str]:
-    from tbq.decode.glance import first_runs
+    from tbq.decode.glance import runs_beginning
 
-    return _beginning(word, (run.name for run in first_runs(typed.log_directories())))
+    return _beginning(word, runs_beginning(typed.log_directories(), word))
 
 
 def _tags(word: str, typed: _Typed) -> list[str]:
@@ -291,9 +291,10 @@ _OPTIONS: dict[str, Callable[[str, _Typed], list[str]]] = {
 
 
 def _beginning(word: str, entries: Iterable[str]) -> list[str]:
-    """The entries that begin with `word` and that a terminal can show on one line."""
+    """The entries that begin with `word` and that a terminal can show on one line; none if these are too many."""
     fitting = (entry for entry in entries if entry.startswith(word))
-    return [entry for entry in fitting if entry.replace("\t", "").isprintable()][:_MOST]
+    shown = [entry for entry in fitting if entry.replace("\t", "").isprintable()]
+    return shown if len(shown) <= _MOST else []
 
 
 def _names(entries: Iterable[str]) -> list[str]:

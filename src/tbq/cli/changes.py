@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+
+from tbq.columns.codes import codes_of
 
 if TYPE_CHECKING:
     import tbq
@@ -26,17 +28,24 @@ class ChangeTracker:
     """Remembers retracted rows, and rows that existed before anything was shown.
 
     If an update retracts rows and also contains them, nothing changed. Rows that come back later are shown again if
-    their retraction was shown. No row is checked twice.
+    their retraction was shown. No row is checked twice. A copy that is being written may hold rows that existed before.
     """
 
     def __init__(self) -> None:
         self._old: tbq.Update | None = None
         self._old_keys: set[Key] | None = None
+        self._latest: dict[str, float] = {}  # run → the wall time of its last row that existed before
         self._gone: set[Key] = set()
 
     def begin(self, update: tbq.Update) -> None:
-        """Note rows that existed before: they are never shown, and neither are their retraction and return."""
+        """Note rows that existed before: neither they nor their retraction and return are ever shown or checked."""
         self._old = update
+        for table in update.tables.values():
+            codes, runs, times = _runs_and_times(table)
+            latest = np.full(len(runs), -np.inf)
+            np.fmax.at(latest, codes, times)
+            for run, time in zip(runs, latest.tolist(), strict=True):
+                self._latest[run] = max(time, self._latest.get(run, time))
 
     def of(
         self, update: tbq.Update, shown: Mapping[str, str], selected: Callable[[tbq.Table], tbq.Table]
@@ -45,7 +54,7 @@ class ChangeTracker:
         tables = {kind: update.tables[kind] for kind in shown if kind in update.tables}
         unseen = update.tables.get("scalars")
         retracted = update.retracted_rows
-        if not len(retracted) and not self._gone:
+        if not len(retracted) and not self._gone and not self._may_be_old([*tables.values(), unseen]):
             return Changes(
                 {kind: selected(table) for kind, table in tables.items()}, unseen, selected(retracted)
             )
@@ -62,17 +71,27 @@ class ChangeTracker:
             return _only(table, [not without(key) for key in keys])
 
         if unseen is not None:
-            unseen = fresh(unseen, "scalars", gone.__contains__)
+            unseen = fresh(unseen, "scalars", lambda key: key in gone or key in old)
         rows = {
-            kind: fresh(table, shown[kind], lambda key: key in restored or (key in gone and key in old))
+            kind: fresh(table, shown[kind], lambda key: key in restored or key in old)
             for kind, table in tables.items()
         }
         self._gone = gone - returned
         visible = _only(retracted, [key not in returned and key not in old for key in going])
         return Changes({kind: selected(table) for kind, table in rows.items()}, unseen, selected(visible))
 
+    def _may_be_old(self, tables: Iterable[tbq.Table | None]) -> bool:
+        """Whether one of these rows may have existed before, by its wall time. Comparing all rows would be slow."""
+        for table in tables if self._latest else ():
+            if table is not None:
+                codes, runs, times = _runs_and_times(table)
+                latest = np.array([self._latest.get(run, -np.inf) for run in runs])
+                if not bool((times > latest[codes]).all()):
+                    return True
+        return False
+
     def _keys_before(self, shown: Mapping[str, str]) -> set[Key]:
-        """The keys of the rows that existed before, computed when the first row is retracted."""
+        """The keys of the rows that existed before, computed when they are first needed."""
         if self._old_keys is None:
             self._old_keys = set()
             if self._old is not None:
@@ -102,6 +121,13 @@ def _keys_of_retracted(table: pa.Table) -> list[Key]:
         (run, tag, kind, step, time, value if kind == "scalars" else 0)
         for (run, tag, _, step, time, value), kind in zip(keys, table["kind"].to_pylist(), strict=True)
     ]
+
+
+def _runs_and_times(table: tbq.Table) -> tuple[Any, list[str], Any]:
+    """For each row, the index of its run and its wall time; and the runs."""
+    arrow = table.to_arrow()
+    codes, runs = codes_of(arrow["run"])
+    return codes, runs.to_pylist(), np.asarray(arrow["wall_time"].to_numpy(), dtype=np.float64)
 
 
 def _bits(column: pa.ChunkedArray) -> list[int]:

@@ -34,9 +34,10 @@ complete -o default -F _tbq tbq
     "zsh": """\
 #compdef tbq
 _tbq() {
-    local line
+    local line begun=$PREFIX
     local -a names shown
-    for line in "${(@f)$(tbq completion zsh -- "${(@Q)words[1,CURRENT-1]}" "$PREFIX" 2> /dev/null)}"; do
+    [[ -z $compstate[quote] ]] && begun=${(Q)PREFIX}
+    for line in "${(@f)$(tbq completion zsh -- "${(@Q)words[1,CURRENT-1]}" "$begun" 2> /dev/null)}"; do
         if [[ $line == :files ]]; then
             _files
             return

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tbq.cli import options as shared
+from tbq.numbers import duration, sized
 
 if TYPE_CHECKING:
     from tbq.cli.emit import Output
     from tbq.table.table import Table
 
+_CENTURY = 100 * 365 * 86400
 _EXAMPLES = """\b
 Examples:
   tbq ls runs
@@ -56,8 +58,6 @@ def command(
 
 def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Table]:
     """Sizes, durations and ages with their units."""
-    from rich.filesize import decimal
-
     from tbq.arrow import of_rows
     from tbq.states import GLYPHS
     from tbq.table.table import Table
@@ -68,11 +68,11 @@ def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Tab
             "run": f"{GLYPHS[row['state']]} {row['run']}" if row["state"] else row["run"],
             **({tag: curves.get(row["run"], "")} if tag else {}),
             "files": row["files"],
-            "size": decimal(row["bytes"]),
+            "size": sized(row["bytes"]),
             "events": row["events"],
             "step": row["last_step"],
-            "duration": duration(_between(row["first_wall_time"], row["last_wall_time"])),
-            "age": duration(_between(row["last_wall_time"], now)),
+            "duration": _duration(row["first_wall_time"], row["last_wall_time"]),
+            "age": _duration(row["last_wall_time"], now),
             "health": row["health"],
         }
         for row in table.to_dicts()
@@ -80,24 +80,8 @@ def _readable(table: Table, tag: str | None, curves: dict[str, str]) -> list[Tab
     return [Table(of_rows(rows), "runs")]
 
 
-def _between(begin: float | None, end: float | None) -> float | None:
-    return None if begin is None or end is None else end - begin
-
-
-def duration(seconds: float | None) -> str | None:
-    """Seconds as the two largest units; None if the duration is impossible.
-
-    >>> duration(3725)
-    '1h 2m'
-    """
-    if seconds is None or not 0 <= seconds < 100 * 365 * 86400:
+def _duration(begin: float | None, end: float | None) -> str | None:
+    """The time between two wall times; None if it is unknown or impossible."""
+    if begin is None or end is None or not 0 <= end - begin < _CENTURY:
         return None
-    remaining = round(seconds)
-    if remaining == 0:
-        return "0s"
-    parts: list[tuple[int, str]] = []
-    for unit, length in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, remaining = divmod(remaining, length)
-        if count or parts:
-            parts.append((count, unit))
-    return " ".join(f"{count}{unit}" for count, unit in parts[:2] if count)
+    return duration(round(end - begin))

@@ -47,6 +47,24 @@ def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
     return values
 
 
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """For each row, whether it begins a stretch: whether a column differs from the row before.
+
+    >>> begins(np.array([1, 1, 2, 2]), np.array([7, 7, 7, 8])).tolist()
+    [True, False, True, True]
+    """
+    first = np.ones(len(columns[0]), bool)
+    first[1:] = False
+    for column in columns:
+        first[1:] |= column[1:] != column[:-1]
+    return first
+
+
+def starts_of(*columns: NDArray[Any]) -> NDArray[np.int64]:
+    """The first row of each stretch of rows that are equal in all columns."""
+    return np.flatnonzero(begins(*columns))
+
+
 def names_in(column: pa.ChunkedArray) -> list[str]:
     """The names in a column of labels or strings, sorted.
 
@@ -59,9 +77,7 @@ def names_in(column: pa.ChunkedArray) -> list[str]:
     for chunk in column.chunks:
         texts = [*chunk.dictionary.to_pylist(), None]
         codes = _indices(chunk)
-        # The first row of each stretch of equal codes.
-        fresh = np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]
-        names.update(texts[code] for code in np.unique(codes[fresh]).tolist())
+        names.update(texts[code] for code in np.unique(codes[starts_of(codes)]).tolist())
     return sorted(name for name in names if name is not None)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of, numbers, order_of
+from tbq.columns.codes import codes_of, numbers, order_of, starts_of
 from tbq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -89,19 +89,10 @@ class GroupedRows:
         return ordered
 
 
-def starts_of(run: Ints, tag: Ints) -> NDArray[np.int64]:
-    """The first row of each stretch of rows with the same run and tag."""
-    if not len(run):
-        return np.zeros(0, np.int64)
-    changed = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])
-    return np.concatenate([[0], np.flatnonzero(changed) + 1]).astype(np.int64)
-
-
 def _grouped(run: Ints, tag: Ints, tags: int) -> bool:
     """Whether each run is one block, and each tag one block within it."""
     key = run.astype(np.int64) * (tags + 1) + tag
-    blocks = run[np.concatenate([[True], run[1:] != run[:-1]])] if len(run) else run
-    return _are_distinct(key) and _are_distinct(blocks)
+    return _are_distinct(key) and _are_distinct(run[starts_of(run)])
 
 
 def _are_distinct(numbers: NDArray[np.integer[Any]]) -> bool:

@@ -134,7 +134,7 @@ def _changing(method: Callable[..., Any]) -> Callable[..., Any]:
         items = list(self)
         result = method(items, *args, **options)
         rows = np.array([tuple(item) for item in items], SCALAR_DTYPE)
-        # As unpickling does: the only way to give this object other memory, whoever owns its current memory.
+        # As unpickling does: the only way to give this object other memory, whatever owns its current memory.
         self.__setstate__((1, rows.shape, rows.dtype, False, rows.tobytes()))  # type: ignore[arg-type]
         return result
 

@@ -17,7 +17,7 @@ from tbq.labels import labels
 from tbq.plot.colours import colours
 from tbq.problems import Problem
 from tbq.select import name_filter
-from tbq.text import printable
+from tbq.text import natural, printable
 
 if TYPE_CHECKING:
     from tbq.following.polling import Poll
@@ -38,7 +38,8 @@ class Model:
     smooth: float = 0.0
     stalled_after: float = STALLED_AFTER
     clock: Callable[[], float] = time.time
-    runs: dict[str, ShownRun] = field(default_factory=dict)
+    runs: dict[str, ShownRun] = field(default_factory=dict)  # by name, numbers by value
+    polled: tuple[str, ...] = ()  # the runs of the last poll
     problems: list[Problem] = field(default_factory=list)
     loaded: bool = False  # the data present at the start has been read
     left: int = 0  # bytes still to read
@@ -92,10 +93,12 @@ class Model:
     def take(self, poll: Poll) -> None:
         """Apply the result of a poll."""
         now = self.clock()
-        for name, latest in poll.latest.items():
-            run = self.runs.setdefault(name, ShownRun(name))
-            run.update(latest, now, poll.is_backlog)
-        self.runs = {name: self.runs.get(name) or ShownRun(name) for name in poll.runs}
+        if poll.runs != self.polled:  # sorting 100,000 names takes a second
+            self.polled = poll.runs
+            order = sorted(poll.runs, key=lambda name: (natural(name), name))
+            self.runs = {name: self.runs.get(name) or ShownRun(name) for name in order}
+        for name in poll.latest.keys() & self.runs.keys():
+            self.runs[name].update(poll.latest[name], now, poll.is_backlog)
         self.problems += poll.problems
         self.exists = poll.exists
         self.left = poll.left

@@ -273,6 +273,8 @@ class Reader:
                         path=self.path,
                         hint=f"log.{other}(), or --kind {other}",
                     ) from None
+            if not known:
+                nothing.hint = "no tag here has data of this kind; tbq tags lists all"
             raise
 
 

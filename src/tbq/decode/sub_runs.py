@@ -19,7 +19,7 @@ from tbq.source.formats.translation import Translations
 from tbq.source.urls import is_remote
 
 if TYPE_CHECKING:
-    from tbq._core import Result
+    from tbq._core import FileReport, Result
     from tbq.source.copies import Copy
 
 #: Whether sub-runs are part of the run above, or runs of their own.
@@ -39,14 +39,18 @@ class SubRunFacts(NamedTuple):
 
 
 class SubRunFolder:
-    """Finds sub-runs and makes them part of the runs above; remembers files that stay as they are."""
+    """Finds sub-runs and makes them part of the runs above; remembers files that stay as they are.
+
+    If a sub-run cannot be read any more, it stays one; `was_sub_run` knows what earlier processes found.
+    """
 
     def __init__(self, inflate: Callable[[bytes], bytes | None]) -> None:
         self._inflate = inflate
+        self.was_sub_run: Callable[[Run], bool] = lambda _run: False
         self._known: dict[str, tuple[tuple[_Stamp, ...], SubRunFacts]] = {}
         #: Run → the directories that `add_hparams` made below it, folded or not, as of the last `fold`.
         self.below: dict[str, list[str]] = {}
-        self.unfetched: set[str] = set()  # runs whose objects could not be fetched; `fold` tries again
+        self.unread: set[str] = set()  # runs that could not be read; `fold` tries again
 
     @property
     def paths(self) -> list[str]:
@@ -67,7 +71,7 @@ class SubRunFolder:
         self.below = {}
         above, stamps = _candidates(found.runs)
         if not above:
-            self._known, self.unfetched = {}, set()
+            self._known, self.unread = {}, set()
             return found
         facts = self._facts([run for run in found.runs if run.name in above], stamps)
         by_parent = self.below
@@ -103,14 +107,17 @@ class SubRunFolder:
         known = {name: (stamp, self._known[name][1]) for name, stamp in stamps.items()
                  if name in self._known and self._known[name][0] == stamp}  # fmt: skip
         new = [run for run in runs if run.name not in known]
-        self.unfetched = set()
+        self.unread = set()
         if new:
             try:
                 result = decode(new, [], DecodeOptions(restarts="keep"), self._inflate, verify=True)
-            except SourceError:  # of a store; whoever reads the runs gets the error
-                self.unfetched = {run.name for run in new}
+            except SourceError:  # of a store; reading the runs raises it again
+                self.unread = {run.name for run in new}
             else:
-                self.unfetched = {run.name for run in new if _has_failed(run)}
+                unread = {report.run for report in result.troubled() if _is_unread(report)}
+                self.unread = {
+                    run.name for index, run in enumerate(new) if index in unread or _has_failed(run)
+                }
                 sick = _unhealthy(result)
                 for index, (run, (state, hparams, calls)) in enumerate(
                     zip(new, result.sub_runs(len(new)), strict=True)
@@ -118,11 +125,16 @@ class SubRunFolder:
                     if calls > 1:  # each call may have other hyperparameters
                         hparams += run.name.encode(errors="surrogateescape")
                     known[run.name] = stamps[run.name], SubRunFacts(state, hparams, index not in sick)
-            for name in self.unfetched:  # its new version could not be read
-                stamp, facts = self._known.get(name, ((), SubRunFacts("other", b"", healthy=False)))
-                known[name] = stamp, facts._replace(healthy=False)
+            for run in new:
+                if run.name in self.unread:
+                    stamp, facts = self._known.get(run.name) or ((), self._assumed(run))
+                    known[run.name] = stamp, facts._replace(healthy=False)
         self._known = known
         return {name: facts for name, (_, facts) in known.items()}
+
+    def _assumed(self, run: Run) -> SubRunFacts:
+        """What a run holds that was never read here."""
+        return SubRunFacts("complete" if self.was_sub_run(run) else "other", b"", healthy=False)
 
 
 def fold(found: Found, inflate: Callable[[bytes], bytes | None], sub_runs: SubRunsAs = "fold") -> Found:
@@ -201,6 +213,11 @@ def _stamp(run: Run, path: str) -> _Stamp:
 def _has_failed(run: Run) -> bool:
     """Whether an object of the run could not be fetched; its file may hold an older version."""
     return run.remote is not None and bool(run.remote.failed(filter(run.remote.has, run.files)))
+
+
+def _is_unread(report: FileReport) -> bool:
+    """Whether a file could not be read to its end, whatever its bytes are."""
+    return report.state == "unreadable" or bool(report.error)
 
 
 def _unhealthy(result: Result) -> set[int]:

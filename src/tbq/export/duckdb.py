@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tbq.columns.rows import with_strings
 from tbq.errors import OutputError
 from tbq.export.options import distinct_columns
+from tbq.text import sql_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +27,7 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: ExportOptions) -> Non
                 table = distinct_columns(table, name, "DuckDB")
                 # DuckDB would make an enum of each dictionary, which cannot be joined with other tables.
                 base.register("arriving", table.cast(with_strings(table.schema)))
-                quoted = name.replace('"', '""')
-                base.execute(f'create table "{quoted}" as select * from arriving')
+                base.execute(f"create table {sql_name(name)} as select * from arriving")
                 base.unregister("arriving")
     except duckdb.Error as failure:
         # DuckDB reports this although the file is already gone.

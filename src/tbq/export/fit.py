@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tbq.arguments import bad
 from tbq.arrow import Arrow, bytes_columns
 from tbq.errors import OutputError, UsageError, warn
-from tbq.select import closest
+from tbq.select import closest_tip
 
 #: The formats that cannot hold bytes.
 WITHOUT_BYTES = ("csv", "tsv", "json", "jsonl", "xlsx")
@@ -36,8 +36,7 @@ def chosen(table: Arrow, columns: Sequence[str] | str | None) -> Arrow:
     )
     for name in names:
         if name not in known:
-            near = closest(str(name), known)
-            tip = f"; closest: {', '.join(near)}" if near else ""
+            tip = closest_tip(str(name), known)
             raise UsageError(f"columns: no column {name!r}{tip}", hint=f"columns: {', '.join(known)}")
     return table.select(list(dict.fromkeys(names)))
 

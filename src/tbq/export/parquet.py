@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from tbq.columns.codes import codes_of, order_of, starts_of
 from tbq.export.options import with_origin
 from tbq.schema import SERIES
 
@@ -151,8 +152,6 @@ class Stretches:
     def of(cls, table: pa.Table, by: Sequence[str], sort: bool, beside: Sequence[str] = ()) -> Stretches:
         """Stretches of the same labels in the columns `by` and `beside`. `sort` orders them by the columns `by`; rows
         with the same labels there keep their order."""
-        from tbq.columns.codes import codes_of, order_of
-
         # In a wide table, `tag` may be the name of a metric.
         columns = [
             name
@@ -162,7 +161,7 @@ class Stretches:
         if not columns or not len(table):
             return cls(table, np.zeros(1, np.int64), [])
         coded = {name: codes_of(table.column(name)) for name in columns}
-        starts = _changes([codes for codes, _ in coded.values()])
+        starts = starts_of(*(codes for codes, _ in coded.values()))
         keys = [StretchColumn(name, codes[starts], names) for name, (codes, names) in coded.items()]
         if sort:
             ranks = [order_of(key.names)[key.codes] for key in keys if key.column in by]
@@ -202,7 +201,7 @@ class Stretches:
         Labels of few rows share a group until it has many.
         """
         codes = self.keys[0].codes
-        changes = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+        changes = starts_of(codes)
         begins = self.starts[changes]
         counts = np.diff(np.append(begins, ends[-1]))
         turns: list[int] = []
@@ -219,17 +218,8 @@ def _joined(
     starts: NDArray[np.int64], keys: list[StretchColumn]
 ) -> tuple[NDArray[np.int64], list[StretchColumn]]:
     """Join neighbouring stretches with the same labels."""
-    first = _changes([key.codes for key in keys])
+    first = starts_of(*(key.codes for key in keys))
     return starts[first], [key.at(first) for key in keys]
-
-
-def _changes(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """The first row, and each row in which a column differs from the row before."""
-    fresh = np.zeros(len(columns[0]), bool)
-    fresh[0] = True
-    for codes in columns:
-        fresh[1:] |= codes[1:] != codes[:-1]
-    return np.flatnonzero(fresh)
 
 
 def _own_names(

@@ -23,6 +23,7 @@ MEDIA_TYPES = {
     "webp": "image/webp",
     "tiff": "image/tiff",
 }
+_THUMBNAIL = 96  # pixels
 _SHOWN = 1 << 20  # larger images do not go into a notebook in full size
 
 
@@ -70,7 +71,7 @@ def _decoded(data: bytes | None) -> Image.Image | None:
         return None
 
 
-def thumbnail(data: bytes | None, size: int = 96) -> str | None:
+def thumbnail(data: bytes | None) -> str | None:
     """An `<img>` element with the image itself, small; None if browsers cannot show it.
 
     >>> thumbnail(b"no image") is None
@@ -82,7 +83,7 @@ def thumbnail(data: bytes | None, size: int = 96) -> str | None:
     if len(data) > _SHOWN:
         try:
             small = picture(data)
-            small.thumbnail((2 * size, 2 * size))
+            small.thumbnail((2 * _THUMBNAIL, 2 * _THUMBNAIL))
             out = io.BytesIO()
             small.convert("RGBA").save(out, "PNG")
         except (DamageError, ImportError):
@@ -91,7 +92,7 @@ def thumbnail(data: bytes | None, size: int = 96) -> str | None:
     text = base64.b64encode(data).decode("ascii")
     return (
         f'<img src="data:{kind};base64,{text}" '
-        f'style="max-width:{size}px;max-height:{size}px;image-rendering:auto">'
+        f'style="max-width:{_THUMBNAIL}px;max-height:{_THUMBNAIL}px;image-rendering:auto">'
     )
 
 

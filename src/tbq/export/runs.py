@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
 from tbq.errors import UsageError
@@ -13,13 +12,13 @@ _LONGEST = 180
 
 def by_run(table: pa.Table) -> dict[str, pa.Table]:
     """The rows of each run, in the order of the table; blocks of one run are slices, not copies."""
-    from tbq.columns.codes import codes_of
+    from tbq.columns.codes import codes_of, starts_of
 
     if "run" not in table.column_names:
         raise UsageError("the output name has {run}, but the table has no column 'run'")
     codes, names = codes_of(table.column("run"))
     parts: dict[str, list[pa.Table]] = {}
-    starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])) if len(codes) else codes
+    starts = starts_of(codes)
     texts = names.to_pylist()
     for begin, end in zip(starts, [*starts[1:], len(codes)], strict=False):
         parts.setdefault(texts[codes[begin]], []).append(table.slice(begin, end - begin))

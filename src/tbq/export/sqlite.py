@@ -11,6 +11,7 @@ import pyarrow as pa
 from tbq.errors import OutputError
 from tbq.export.options import distinct_columns
 from tbq.export.rows import iso, json_text
+from tbq.text import sql_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +54,7 @@ def _write_one(base: sqlite3.Connection, name: str, table: pa.Table, options: Ex
 
 
 def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""').replace("\0", "\ufffd") + '"'
+    return sql_name(name).replace("\0", "\ufffd")
 
 
 def _type(kind: pa.DataType) -> str:

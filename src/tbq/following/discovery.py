@@ -71,7 +71,7 @@ class Discovery:
         changed = changed or matches != self._matches or started >= self._due or self._appeared()
         changed = changed or not all(copy.is_settled() for copy in self.found.copies)
         if not changed and self._remote is None:
-            if self._small.changed():
+            if self._small.changed() or self._unread:
                 self._fold()
             self._unfinished = False
             return
@@ -96,8 +96,7 @@ class Discovery:
             if not changed and versions == self._versions and self._listed.problems == before.problems:
                 self._listed = before
             self._versions = versions
-        unfetched = self._sub_runs is not None and self._sub_runs.unfetched
-        if self._listed is not before or unfetched or self._small.changed():
+        if self._listed is not before or self._unread or self._small.changed():
             self._fold()
         self._searched = True
         self._absent = [place for place in self._places if not os.path.exists(place)]
@@ -105,6 +104,11 @@ class Discovery:
         ended = time.monotonic()
         self._due = ended + max(_AT_LEAST_EVERY, _PATIENCE * (ended - started))
         self._unfinished = False
+
+    @property
+    def _unread(self) -> bool:
+        """Whether it is unknown what a small run is, because it could not be read."""
+        return self._sub_runs is not None and bool(self._sub_runs.unread)
 
     def _fold(self) -> None:
         """Make sub-runs part of the runs above them; `found` stays the same object if that changes nothing."""

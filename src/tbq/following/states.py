@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tbq.following.view import BACK
 from tbq.states import STALLED_AFTER, STATES, Facts, State, is_diverged, states_of
 
 if TYPE_CHECKING:
@@ -47,12 +46,14 @@ class RunState:
         self.step = max((each.step for each in latest.series), default=None)
         self.broken = [each.tag for each in scalars if not math.isfinite(each.value)]
         self.diverged = any(is_diverged(each.tag, each.value) for each in scalars)
-        # The series that is logged most often shows how far the run is.
-        pace = max(scalars, key=lambda each: (each.rows, each.step), default=None)
+        # Of the series whose pause is known, the one that is logged most often shows how far the run is.
+        timed = [each for each in scalars if each.wall_time > each.earlier_wall_time]
+        pace = max(timed, key=lambda each: (each.rows, each.step), default=None)
         self.rate = self.pause = 0.0
-        if pace is not None and (seconds := pace.wall_time - pace.earlier_wall_time) > 0:
+        if pace is not None:
+            seconds = pace.wall_time - pace.earlier_wall_time
             self.rate = max(pace.step - pace.earlier_step, 0) / seconds
-            self.pause = seconds / min(pace.rows - 1, BACK)
+            self.pause = seconds / pace.earlier_rows
 
     def age(self, now: float) -> float:
         """Seconds since its last event, by its wall time or since this process saw it grow, whichever is less."""

@@ -29,6 +29,7 @@ class LatestOfSeries(NamedTuple):
     step: int
     wall_time: float
     value: float  # 0 unless it is a scalar
+    earlier_rows: int  # how many rows before the last
     earlier_step: int
     earlier_wall_time: float
     takeovers: list[tuple[int, float]]  # step and wall time of the first row of each later session

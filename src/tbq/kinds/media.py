@@ -76,7 +76,7 @@ def write_media(
     """
     import pyarrow as pa
 
-    keywords("log.write_media", selected, SELECTED)
+    keywords("log.write_media", selected, ("every", "kinds", "force", *SELECTED))
     every = whole("every", every, least=1)
     path = _path("path", path)
     refuse_remote(path, OutputError)

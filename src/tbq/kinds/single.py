@@ -41,7 +41,8 @@ class FoundValues(NamedTuple):
 
 def find(reader: Reader, kind: str, tag: Names, **which: Unpack[Which]) -> FoundValues:
     """The values of a tag at a step; without any there, at every step, so that an error can name other steps."""
-    keywords(f"log.{_METHODS.get(kind, 'show')}", which, WHICH)
+    index = ("index",) if kind in ("images", "audio") else ()
+    keywords(f"log.{_METHODS.get(kind, 'show')}", which, (*index, *WHICH))
     step, run = which.pop("step", None), which.pop("run", None)
     reading: Reading = which
     step = None if step is None else whole("step", step)

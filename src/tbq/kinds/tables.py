@@ -94,8 +94,7 @@ def tables(reader: Reader, tag: Names = None, **selected: Unpack[Selected]) -> d
     out: dict[str, Table] = {}
     values = locate_all(reader, ["scalars", *_core.tables()], tag, **selected)
     if values.pop("scalars", None) is not None:
-        quiet: Selected = {**selected, "on_error": "ignore"}  # the first read has reported these files
-        out["scalars"] = scalars(reader, tag=tag, **quiet)
+        out["scalars"] = scalars(reader, tag=tag, **selected)
     for name, of_kind in values.items():
         out[name] = table_of(of_kind.table(), name, reader.path, reader.began)
     return {name: each for name, each in out.items() if len(each)}

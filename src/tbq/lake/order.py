@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of, numbers, order_of
+from tbq.columns.codes import codes_of, numbers, order_of, starts_of
 from tbq.lake.layout import ROW
 from tbq.schema import SERIES
 
@@ -35,11 +35,7 @@ def in_log_order(table: pa.Table, labels: Sequence[str]) -> pa.Table:
     if len(table) < 2:
         return table
     ranks = [_ranks(table, name) for name in labels]
-    fresh = np.ones(len(table), bool)
-    fresh[1:] = False
-    for rank in ranks:
-        fresh[1:] |= rank[1:] != rank[:-1]
-    starts = np.flatnonzero(fresh)
+    starts = starts_of(*ranks)
     order = np.lexsort([rank[starts] for rank in reversed(ranks)])
     rows = None
     if bool((order != np.arange(len(starts))).any()):

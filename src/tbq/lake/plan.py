@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tbq.decode.sub_runs import parent
 from tbq.errors import SourceError
 from tbq.lake.position import Position, load
-from tbq.lake.stamps import notes_in, path_of, stamps_in, stamps_of
+from tbq.lake.stamps import notes_in, path_of, path_text, stamps_in, stamps_of
 from tbq.lake.tail import Grown, has_grown, may_have_grown
 from tbq.source.files import fetch
 from tbq.source.growing import RECENT, Growing
@@ -81,6 +82,15 @@ def plan(runs: Sequence[Run], position: Position, keep_gone: bool) -> Plan:
         folded = {name for run in runs for name in run.folded}
         out.gone = [name for name in position.stamps if name in folded]
     return out
+
+
+def has_as_sub_run(position: Position, run: Run) -> bool:
+    """Whether the files of this run belong to the run above it, by what the last sync found."""
+    above = position.stamps.get(parent(run.name) or "")
+    if not above:
+        return False
+    known = {stamp[0] for stamp in stamps_in(notes_in(above)[0])}
+    return not known.isdisjoint(map(path_text, run.files))
 
 
 def _is_due(run: Run, notes: Sequence[str], growing: Growing) -> bool:

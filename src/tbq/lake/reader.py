@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from tbq.errors import UsageError
 from tbq.lake.contents import Began, Contents, Runs
 from tbq.lake.layout import OVERVIEWS
 from tbq.lake.result import LakeResult
-from tbq.problems import Problem
+from tbq.problems import LAKE_RESTART_HINT, Problem
 from tbq.schema import schema
 from tbq.source.discover import Found, Run
 from tbq.source.inflate import Unpacked
@@ -53,7 +54,11 @@ class LakeReader(Reader):
         fields = schema("problems").names
         table = self.contents.overview("problems")
         rows = zip(*(values_of(table[name]) for name in fields), strict=True)
-        return {Problem(**dict(zip(fields, row, strict=True))): None for row in rows}
+        problems = [Problem(**dict(zip(fields, row, strict=True))) for row in rows]
+        return {
+            replace(problem, hint=LAKE_RESTART_HINT) if problem.code == "restart" else problem: None
+            for problem in problems
+        }
 
     @property
     def names(self) -> list[str]:

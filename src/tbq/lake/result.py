@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of, names_in, numbers, values_of
+from tbq.columns.codes import begins, codes_of, names_in, numbers, starts_of, values_of
 from tbq.lake import scan
 from tbq.lake.layout import ROW, SEVERAL
 from tbq.lake.rows import SESSION
@@ -115,10 +115,6 @@ class LakeResult:
                 return table
         return self.read("scalars", columns)
 
-    @property
-    def scalar_rows(self) -> int:
-        return len(self.read("scalars", ["run"]))
-
     def sessions(self) -> pa.Table:
         """Empty: a lake has no table of sessions, only each row's session."""
         return pa.table({"run": pa.array([], pa.int64())})
@@ -129,9 +125,7 @@ class LakeResult:
         run, run_names = codes_of(table["run"])
         tag, tag_names = codes_of(table["tag"])
         session = numbers(table[ROW]) // SESSION
-        fresh = np.ones(len(table), bool)
-        fresh[1:] = (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (session[1:] != session[:-1])
-        rows = np.flatnonzero(fresh)
+        rows = starts_of(run, tag, session)
         columns = (values_of(self._tags[name]) for name in ("run", "tag", "kind"))
         places = {key: place for place, key in enumerate(zip(*columns, strict=True))}
         names = (run_names.to_pylist(), tag_names.to_pylist())
@@ -201,14 +195,9 @@ def _row_keys(table: pa.Table) -> Iterable[tuple[str, int]]:
 
 def _value_starts(table: pa.Table) -> Any:
     """A mask of the first row of each value."""
-    fresh = np.ones(len(table), bool)
-    if len(table) < 2:
-        return fresh
     run, tag = codes_of(table["run"])[0], codes_of(table["tag"])[0]
     step, wall = numbers(table["step"]), numbers(table["wall_time"]).view(np.int64)
-    fresh[1:] = (
-        (run[1:] != run[:-1]) | (tag[1:] != tag[:-1]) | (step[1:] != step[:-1]) | (wall[1:] != wall[:-1])
-    )
+    fresh = begins(run, tag, step, wall)
     number = numbers(table[ROW])
     fresh[1:] |= number[1:] != number[:-1] + 1  # a gap
     if "index" in table.column_names:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arrow import to_pyarrow
-from tbq.columns.codes import codes_of, numbers, values_of
+from tbq.columns.codes import codes_of, numbers, starts_of, values_of
 from tbq.columns.rows import recast
 from tbq.decode.reader import Reader, table_of
 from tbq.kinds.values import NUMBER, Values
@@ -154,7 +154,7 @@ def places_in(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     else:
         order = np.argsort(groups, kind="stable")
         ordered = groups[order]
-    fresh = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    fresh = starts_of(ordered)
     lengths = np.diff(np.append(fresh, count))
     places = np.arange(count) - np.repeat(fresh, lengths)
     if order is None:

@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tbq.arguments import StrPath, choice, choices
@@ -26,7 +27,7 @@ from tbq.lake.layout import (
     refuse_others,
 )
 from tbq.lake.order import in_log_order, labels_of
-from tbq.lake.plan import UNFINISHED, UNREAD, Plan, plan, standing
+from tbq.lake.plan import UNFINISHED, UNREAD, Plan, has_as_sub_run, plan, standing
 from tbq.lake.position import Position, RunChange
 from tbq.lake.share import Written, shares
 from tbq.lake.stamps import bytes_in, noted
@@ -229,10 +230,12 @@ def _round(job: SyncJob, done: Synced) -> None:
 
 
 def _settled_round(job: SyncJob, done: Synced) -> bool:
-    found = _found(job)
-    names = set(job.run.resolve([run.name for run in found.runs]).names)
     tables = open_tables(job.place)
     position, complete = standing(job.place, tables)
+    if job.sub_runs is not None:
+        job.sub_runs.was_sub_run = partial(has_as_sub_run, position)
+    found = _found(job)
+    names = set(job.run.resolve([run.name for run in found.runs]).names)
     # A directory that was listed only in part may have more files.
     cut_short = {problem.path for problem in found.problems}
     runs = [

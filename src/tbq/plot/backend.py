@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tbq.errors import UsageError, missing, warn
-from tbq.select import closest
+from tbq.select import closest_tip
 from tbq.text import printable, shortened
 
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ def check_font(name: str) -> None:
 
     known = {font.name for font in [*font_manager.fontManager.ttflist, *font_manager.fontManager.afmlist]}
     if name.casefold() not in {each.casefold() for each in known}:
-        near = closest(name, sorted(known))
-        tip = f"; closest: {', '.join(near)}" if near else ""
+        tip = closest_tip(name, sorted(known))
         raise UsageError(
             f"font: {name!r} is not installed{tip}",
             hint="want serif, sans, mono, or an installed font",

@@ -32,6 +32,7 @@ _FEWEST_COLUMNS, _MOST_COLUMNS = 60, 4000
 _BAND, _RAW, _MEMBER = 0.18, 0.3, 0.35  # opacities
 _MOST_TAKEOVERS = 40
 _MARKERS = 8  # of a line
+_CROWD = 20  # lines of a panel; if there are more, lines are thinner
 _MOST_VALUES, _VALUE_WIDTH = (
     4,
     0.2,
@@ -119,9 +120,10 @@ def draw_panel(ax: Axes, panel: Panel, chart: ScalarPanels, vectors: bool) -> No
             raw = ranges.positive(line.raw, options.log_y)
             _line(ax, line, raw, x_range, width, options, LineStyle(line.colour), _RAW, 0.6)
     labels = chart.labels(LONGEST)
+    thickness = max(0.5, min(1.0, (_CROWD / max(len(panel.lines), 1)) ** 0.5))
     for line, shown in zip(panel.lines, values, strict=True):
         line_style = chart.line_styles[line.group]
-        drawn = _line(ax, line, shown, x_range, width, options, line_style, 1.0, 1.0)
+        drawn = _line(ax, line, shown, x_range, width, options, line_style, 1.0, thickness)
         drawn.set_label(printable(labels[line.group]))
         drawn._tbq_group = line.group
         drawn.set_zorder(3)
@@ -317,6 +319,7 @@ def mark_leaving(ax: Axes, gone: list[ranges.Leaving], options: PlotOptions) -> 
                 fontsize=small,
                 va="top" if each.above else "bottom",
                 ha="left" if beside > 0 else "right",
+                bbox={"facecolor": ax.get_facecolor(), "alpha": 0.8, "linewidth": 0, "pad": 0.5},
                 zorder=6,
             )
         )

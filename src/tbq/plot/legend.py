@@ -53,9 +53,19 @@ def room_aside(chart: ScalarPanels, size: float) -> float:
 
 
 def is_above(chart: ScalarPanels, size: float) -> bool:
-    """Whether an outside legend is above the panels: in papers, and if the requested width has no room beside them."""
+    """Whether an outside legend is above the panels.
+
+    In papers, with the groups divided into panels, and if the requested width has no room beside them.
+    """
     width = chart.options.size[0]
-    return chart.options.paper or (width is not None and _aside(chart, size) > 0.4 * width)
+    return (
+        chart.options.paper or _is_divided(chart) or (width is not None and _aside(chart, size) > 0.4 * width)
+    )
+
+
+def _is_divided(chart: ScalarPanels) -> bool:
+    """Whether each panel has other groups of the same tag: then every group is named."""
+    return len(chart.panels) > 1 and len({panel.tag for panel in chart.panels}) == 1
 
 
 def _aside(chart: ScalarPanels, size: float) -> float:
@@ -109,7 +119,8 @@ def legends(figure: Figure, axes: Sequence[Axes], chart: ScalarPanels) -> None:
         0.95 if place == "outside" and not over else 0.45
     )  # inside, panels keep more than half of the height
     rows = max(1, int(height * share * 72 / (size * _LINE)))
-    handles, labels = _entries(axes, chart, min(MOST, max(rows * columns, 2)))
+    most = max(rows * columns, 2)
+    handles, labels = _entries(axes, chart, most if _is_divided(chart) else min(MOST, most))
     if place == "inside":
         legend = axes[0].legend(handles, labels, loc="best")
     elif not figure.get_constrained_layout():  # the user's figure, which makes no room

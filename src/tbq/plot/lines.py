@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of, numbers
-from tbq.columns.grouped import GroupedRows, starts_of
+from tbq.columns.codes import codes_of, numbers, starts_of
+from tbq.columns.grouped import GroupedRows
 from tbq.columns.relative import relative_times
 from tbq.errors import SelectionError, warn
 from tbq.following.view import AXES

@@ -302,9 +302,9 @@ def _styles(value: Any) -> tuple[str, ...]:
     return tuple(choice("style", part.strip() if isinstance(part, str) else part, STYLES) for part in parts)
 
 
-def split(function: str, passed: PlotSelected) -> tuple[PlotOptions, dict[str, Any]]:
-    """Split the keywords of a log's method into drawing options and reading options."""
-    keywords(function, passed, ("tag", "run", *PLOTTING, "steps", *READING))
+def split(function: str, passed: PlotSelected, *own: str) -> tuple[PlotOptions, dict[str, Any]]:
+    """Split the keywords of a log's method, besides its `own`, into drawing options and reading options."""
+    keywords(function, passed, ("tag", "run", *own, *PLOTTING, "steps", *READING))
     plotting: Any = {name: value for name, value in passed.items() if name in PLOTTING}
     typed: Plotting = plotting
     return PlotOptions.of(typed), {name: value for name, value in passed.items() if name not in PLOTTING}

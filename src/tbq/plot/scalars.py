@@ -24,7 +24,7 @@ from tbq.plot.ranges import Leaving, leaving, leaving_words, y_range
 from tbq.query.groups import Grouping, value_text
 from tbq.query.reduce import tell_uneven
 from tbq.roles import tells_repeats
-from tbq.select import Selection, closest
+from tbq.select import Selection, closest_tip
 from tbq.summary.per_run import hyperparameters
 from tbq.table.scalars import read_scalars
 from tbq.table.table import Table
@@ -174,8 +174,7 @@ def _check_tags(options: PlotOptions, known: Sequence[str], where: str | None) -
     }
     for what, tag in wanted.items():
         if tag is not None and tag not in known:
-            near = closest(tag, list(known))
-            tip = f"; closest: {', '.join(near)}" if near else ""
+            tip = closest_tip(tag, list(known))
             raise SelectionError(f"{what}: no run has the tag {tag!r}{tip}", path=where, hint=hints[what])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tbq.arrays import without_overflow
-from tbq.columns.codes import codes_of, numbers
+from tbq.columns.codes import codes_of, numbers, starts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +80,7 @@ def aligned(table: pa.Table, groups: Mapping[str, str]) -> Aligned | None:
         return None
     run, run_names = codes_of(table.column("run"))
     tag, tag_names = codes_of(table.column("tag"))
-    starts = np.flatnonzero(np.concatenate([[True], (run[1:] != run[:-1]) | (tag[1:] != tag[:-1])]))
+    starts = starts_of(run, tag)
     names, known = run_names.to_pylist(), tag_names.to_pylist()
     pairs = [(names[r], known[t]) for r, t in zip(run[starts].tolist(), tag[starts].tolist(), strict=True)]
     if len(set(pairs)) < len(pairs):

@@ -48,7 +48,7 @@ def compare(
     **reading: Unpack[Reading],
 ) -> Table:
     """Hyperparameters that differ, then the statistics of each scalar: `a`, `b`, b - a, and (b - a) / |a|."""
-    keywords("log.compare", reading, READING)
+    keywords("log.compare", reading, ("stats", "tag", "steps", *READING))
     first, second = (_single(reader, name) for name in (a, b))
     if first == second:
         raise UsageError(f"both runs are {first!r}", hint="name two runs; tbq ls lists them")

@@ -47,8 +47,8 @@ class Configuration:
     mean: float | None = None
     std: float | None = None
     ci95: float | None = None
-    smallest: float | None = None
-    greatest: float | None = None
+    min: float | None = None
+    max: float | None = None
 
     def p(self, first: Configuration) -> float | None:
         """Welch's p of the difference from the first configuration; None if it cannot be computed."""
@@ -184,8 +184,8 @@ class Ranking:
             "std": [row.std for row in rows],
             "ci95": [row.ci95 for row in rows],
             "p": [row.p(rows[0]) for row in rows],
-            "best": [row.smallest if least else row.greatest for row in rows],
-            "worst": [row.greatest if least else row.smallest for row in rows],
+            "best": [row.min if least else row.max for row in rows],
+            "worst": [row.max if least else row.min for row in rows],
         }
         columns = {"n": pa.array([row.n for row in rows], pa.int64())}
         return pa.table(columns | {name: pa.array(each, pa.float64()) for name, each in numbers.items()})

@@ -230,5 +230,5 @@ def dataset(
     reader: Reader, kind: str = "scalars", relative_time: bool = False, **reading: Unpack[Reading]
 ) -> LogDataset:
     """One table of a log as a `pyarrow.dataset.Dataset`."""
-    keywords("log.dataset", reading, READING)
+    keywords("log.dataset", reading, ("kind", "relative_time", *READING))
     return LogDataset(reader, kind, Scanning(**reading, warned=reader.warned), relative(kind, relative_time))

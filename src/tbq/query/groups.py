@@ -15,7 +15,7 @@ from tbq.errors import SelectionError, UsageError, warn
 from tbq.kinds.hparams import HPARAM
 from tbq.numbers import number
 from tbq.query.re2 import as_re2
-from tbq.select import Selection, closest
+from tbq.select import Selection, closest, closest_tip
 from tbq.summary.per_run import hyperparameters
 from tbq.text import natural, some, some_have
 
@@ -155,8 +155,7 @@ def _check_hparam(runs: Sequence[str], name: str, hparams: Mapping[str, Mapping[
     """Raise if no run has the hyperparameter."""
     if not any(name in hparams.get(run, ()) for run in runs):
         names = sorted({each for run in runs for each in hparams.get(run, ())})
-        near = closest(name, names)
-        tip = f"; closest: {', '.join(near)}" if near else ""
+        tip = closest_tip(name, names)
         hint = f"hyperparameters: {', '.join(names[:10])}" if names else "no run has any"
         if "," in name:
             hint = (

@@ -86,7 +86,7 @@ def importance(
     **reading: Unpack[Reading],
 ) -> Table:
     """One row per hyperparameter, the most important first; see `log.importance`."""
-    keywords("log.importance", reading, READING)
+    keywords("log.importance", reading, ("best", "run", "steps", *READING))
     if not isinstance(tag, str):
         raise bad("tag", tag, "the name of a scalar")
     way = best_of(tag) if best is None else choice("best", best, ("min", "max"))

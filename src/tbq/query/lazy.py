@@ -34,7 +34,7 @@ def lazy(
         from polars.io.plugins import register_io_source
     except ImportError:
         raise missing("polars", needed_for="log.lazy()", extra="polars") from None
-    keywords("log.lazy", reading, READING)
+    keywords("log.lazy", reading, ("kind", "relative_time", *READING))
     scanning = Scanning(on_scan=on_scan, warned=reader.warned, **reading)
     extra = relative(kind, relative_time)
     empty = _frame(Question(kind, [], extra=extra).schema.empty_table())

@@ -31,8 +31,8 @@ class Moments:
     count: Ints
     mean: Floats
     std: Floats  # NaN for fewer than two values
-    smallest: Floats
-    greatest: Floats
+    min: Floats
+    max: Floats
 
     @classmethod
     def of(cls, scalars: pa.Table) -> Moments:
@@ -60,7 +60,7 @@ class Moments:
     def ends(self, band: str) -> tuple[Floats, Floats]:
         """The lower and the upper end of a band; for a single value, a band around the mean has no width."""
         if band == "minmax":
-            return self.smallest, self.greatest
+            return self.min, self.max
         if band == "none":
             return self.mean, self.mean
         # These statistics need only a std and a count.
@@ -76,7 +76,7 @@ def merged(parts: Iterable[Moments]) -> Moments:
     >>> one = Moments(np.array([0]), np.array([1]), *(np.array([v]) for v in (1.0, np.nan, 1.0, 1.0)))
     >>> two = Moments(np.array([0]), np.array([1]), *(np.array([v]) for v in (3.0, np.nan, 3.0, 3.0)))
     >>> both = merged([one, two])
-    >>> both.count.tolist(), both.mean.tolist(), both.std.round(6).tolist(), both.greatest.tolist()
+    >>> both.count.tolist(), both.mean.tolist(), both.std.round(6).tolist(), both.max.tolist()
     ([2], [2.0], [1.414214], [3.0])
     """
     listed = [part for part in parts if len(part.step)]
@@ -100,8 +100,8 @@ def merged(parts: Iterable[Moments]) -> Moments:
             shares = mean[at] * (before / both) + part.mean[some] * (more / both)
             mean[at] = np.where(np.isfinite(off), mean[at] + off * (more / both), shares)
             mean[at] = np.where(before > 0, mean[at], part.mean[some])
-        smallest[at] = np.fmin(smallest[at], part.smallest[some])
-        greatest[at] = np.fmax(greatest[at], part.greatest[some])
+        smallest[at] = np.fmin(smallest[at], part.min[some])
+        greatest[at] = np.fmax(greatest[at], part.max[some])
         count[at] = both
     with np.errstate(all="ignore"):
         known = (count > 1) & np.isfinite(mean)  # the distance from an infinite mean is not a number

@@ -28,7 +28,7 @@ def over_runs(
     **selected: Unpack[Selected],
 ) -> tuple[Table, pa.ChunkedArray]:
     """The table of `log.reduce`, and the mean wall time of each of its rows."""
-    keywords("log.reduce", selected, SELECTED)
+    keywords("log.reduce", selected, ("by", "stats", "best", "sort", "top", *SELECTED))
     names = parse(stats)
     runs = [each.name for each in reader.choose(selected.pop("run", None))]
     groups = Grouping.of(runs, by, reader).of_run

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tbq.arguments import choices
 from tbq.arrays import without_overflow
-from tbq.columns.codes import codes_of, numbers
+from tbq.columns.codes import begins, codes_of, numbers, starts_of
 from tbq.columns.grouped import complete
 from tbq.errors import warn
 from tbq.query import student
@@ -221,8 +221,7 @@ def _cells(key: Ints, step: Ints, keys: int) -> tuple[Ints, Ints]:
         used = row >= 0
         return (np.cumsum(used) - 1)[slot], row[used]
     order = np.lexsort((step, key))
-    fresh = np.ones(len(key), bool)
-    fresh[1:] = (key[order][1:] != key[order][:-1]) | (step[order][1:] != step[order][:-1])
+    fresh = begins(key[order], step[order])
     cell = np.empty(len(key), np.int64)
     cell[order] = np.cumsum(fresh) - 1
     return cell, np.asarray(order[fresh])
@@ -235,8 +234,8 @@ def tell_uneven(scalars: pa.Table, groups: Mapping[str, str]) -> None:
     tags, tag_names = codes_of(scalars["tag"])
     run_of, tag_of = run_names.to_pylist(), tag_names.to_pylist()
     having: Counter[tuple[str, str]] = Counter()
-    changed = np.concatenate([[True], (runs[1:] != runs[:-1]) | (tags[1:] != tags[:-1])])[: len(runs)]
-    for pair in np.unique(runs[changed].astype(np.int64) * max(len(tag_of), 1) + tags[changed]).tolist():
+    starts = starts_of(runs, tags)
+    for pair in np.unique(runs[starts].astype(np.int64) * max(len(tag_of), 1) + tags[starts]).tolist():
         run, tag = run_of[pair // len(tag_of)], tag_of[pair % len(tag_of)]
         if run in groups:
             having[groups[run], tag] += 1

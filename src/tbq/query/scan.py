@@ -42,7 +42,7 @@ def scan(
     extra = relative(kind, relative_time)
     if kind in OVERVIEWS:
         return to_pyarrow(overview(reader, kind, tag, **selected)).to_reader()
-    keywords("log.scan", selected, SELECTED)
+    keywords("log.scan", selected, ("kind", "relative_time", *SELECTED))
     tags = Selection.of(tag)
     steps = _steps(selected.pop("steps", None))
     runs = reader.choose(selected.pop("run", None))

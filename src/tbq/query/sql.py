@@ -25,9 +25,10 @@ from tbq.query.scanning import Scan, Scanning
 from tbq.query.sqlerrors import explain
 from tbq.query.sqltext import Prepared, Word, missing_parameters, prepare, strings, words
 from tbq.schema import KINDS, schema
-from tbq.select import closest
+from tbq.select import closest_tip
 from tbq.summary.per_run import summary
 from tbq.table import Table
+from tbq.text import sql_name
 
 if TYPE_CHECKING:
     from tbq.decode.reader import Reader
@@ -66,7 +67,7 @@ def sql(
     **reading: Unpack[Reading],
 ) -> Table:
     """Run a query; reads only what it needs of the tables."""
-    keywords("log.sql", reading, READING)
+    keywords("log.sql", reading, ("params", "unsafe", *READING))
     if not isinstance(query, str):
         raise bad("query", query, "a query as text")
     parameters = dict(mapping("params", params or {}, "{'tag': 'loss'}"))
@@ -248,7 +249,7 @@ def _with_texts(result: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     odd = [_ODD.search(str(kind)) is not None for kind in result.types]
     if not any(odd):
         return result
-    quoted = ['"' + name.replace('"', '""') + '"' for name in result.columns]
+    quoted = [sql_name(name) for name in result.columns]
     return result.project(
         ", ".join(
             f"#{i}::varchar as {name}" if text else f"#{i} as {name}"
@@ -304,8 +305,7 @@ def _warn_of_nothing(scans: Sequence[Scan], reader: Reader, texts: Sequence[str]
             continue
         for text in texts:
             if text not in known and text not in others:  # the name of a run is not a misspelt tag
-                near = closest(text, known)
-                tip = f"; closest: {', '.join(near)}" if near else ""
+                tip = closest_tip(text, known)
                 warn(f"no {what} is called {text!r}{tip}")
 
 

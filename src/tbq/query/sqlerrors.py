@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tbq.errors import QueryError
 from tbq.select import closest
+from tbq.text import sql_name
 
 _COLUMN = re.compile(r'(?:column|Column)\s+"+([^"]+)"+.*?(?:not found|does not have|not exist)', re.DOTALL)
 _LACKS = re.compile(r'does not have a column named "+([^"]+)"+')
@@ -84,7 +85,7 @@ def quoted(column: str) -> str:
     >>> quoted("value"), quoted("val/loss")
     ('value', '"val/loss"')
     """
-    return column if _PLAIN.fullmatch(column) else '"' + column.replace('"', '""') + '"'
+    return column if _PLAIN.fullmatch(column) else sql_name(column)
 
 
 def _as_written(name: str, query: str) -> list[str]:

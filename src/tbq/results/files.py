@@ -72,7 +72,7 @@ def row_blocks(spec: str, max_unpacked: Size | None = None) -> Iterator[tuple[in
         yield from _tensor_blocks(path, key, limit)
 
 
-def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
+def npy_blocks(path: str) -> Iterator[tuple[int, Array]]:
     """Blocks of rows of a `.npy` file, each with the number of its first row; never a pickle."""
     from tbq.results.checkpoint.npz import ZIP_FAULTS, blocks, damaged, header
 
@@ -89,17 +89,17 @@ def npy_blocks(path: str, rows: int = _ROWS) -> Iterator[tuple[int, Array]]:
             if not shape:
                 raise SourceError("contains a single number, want an array", path=path)
             flat = partial(blocks, file, shape, fortran, dtype)
-            yield from _by_rows(shape, dtype.newbyteorder("="), rows, flat, path)
+            yield from _by_rows(shape, dtype.newbyteorder("="), flat, path)
     except ZIP_FAULTS as error:
         raise damaged(path, error) from None
 
 
 def _by_rows(
-    shape: tuple[int, ...], dtype: Any, rows: int, blocks: Callable[[int], Iterator[Array]], path: str
+    shape: tuple[int, ...], dtype: Any, blocks: Callable[[int], Iterator[Array]], path: str
 ) -> Iterator[tuple[int, Array]]:
-    """Regroup flat blocks into complete rows of an array of this shape, about `rows` at a time."""
+    """Regroup flat blocks into complete rows of an array of this shape, a number of rows at a time."""
     width = math.prod(shape[1:])
-    rows = max(1, min(rows, (1 << 24) // max(width, 1)))
+    rows = max(1, min(_ROWS, (1 << 24) // max(width, 1)))
     done = 0
     rest = np.empty(0, dtype)
     for block in blocks(max(width * rows, 1)):
@@ -133,7 +133,7 @@ def _tensor_blocks(path: str, key: str | None, limit: Limit) -> Iterator[tuple[i
         if not chosen.shape:
             raise SourceError(f"'{chosen.name}' is a single number, want an array", path=path)
         try:
-            yield from _by_rows(chosen.shape, np.float64, _ROWS, chosen.blocks, path)
+            yield from _by_rows(chosen.shape, np.float64, chosen.blocks, path)
         except SourceError as failure:
             failure.path = failure.path or path
             raise

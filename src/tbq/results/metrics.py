@@ -110,6 +110,7 @@ def _table(rows: Sequence[Row], run: str, step: str | None) -> Table:
     )
     series: dict[str, tuple[list[int], list[float | None], list[float]]] = {}
     left_out = _LeftOut()
+    _warn_of_labels(rows)
     for position, row in zip(positions, rows, strict=True):
         if position is None:
             continue
@@ -141,6 +142,17 @@ def _table(rows: Sequence[Row], run: str, step: str | None) -> Table:
         pa.array([value for tag in tags for value in series[tag][2]], pa.float64()),
     ]
     return Table(pa.Table.from_arrays(columns, schema=schema("scalars")), kind="scalars")
+
+
+def _warn_of_labels(rows: Sequence[Row]) -> None:
+    """Warn if rows of several runs or tags, as in tbq's own long layout, become one series."""
+    for name in ("run", "tag"):
+        labels = {value for row in rows if isinstance(value := row.get(name), str) and number(value) is None}
+        if len(labels) > 1:
+            warn(
+                f"column {name!r} has {len(labels):,} different texts, which tbq does not tell apart: "
+                "want one file per run and one column per metric (tbq export --layout wide)"
+            )
 
 
 @dataclass

@@ -114,7 +114,11 @@ class MetricsTable:
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         """Called by Keras: logs the metrics of an epoch."""
-        self.log(epoch, **(logs or {}))
+        metrics = dict(logs or {})
+        if "epoch" in metrics:  # a metric; an error would end the training
+            self.log(**{"step": epoch, **metrics})
+        else:
+            self.log(epoch, **metrics)
 
     def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002
         """Called by Keras: closes the file."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tbq.arguments import bad, choice, choices, mapping, whole
 from tbq.errors import SelectionError, UsageError
-from tbq.select import Selection, closest
+from tbq.select import Selection, as_shown, closest_tip
 from tbq.select import steps as _steps
-from tbq.text import is_text, shown_name
 
 if TYPE_CHECKING:
     from tbq.source.merge import Merging
@@ -38,7 +37,7 @@ class Renames:
         for name in (*renames, *renames.values()):
             if not isinstance(name, str):
                 raise bad(argument, name, "names of text")
-        pairs = tuple((_shown(old), _shown(new)) for old, new in renames.items())
+        pairs = tuple((as_shown(old), as_shown(new)) for old, new in renames.items())
         for old, new in pairs:
             if not old.startswith("re:"):
                 continue
@@ -69,16 +68,8 @@ class Renames:
                 continue
             if old.startswith("re:") and any(re.fullmatch(old[3:], name, re.DOTALL) for name in known):
                 continue
-            near = closest(old, sorted(known))
-            raise SelectionError(
-                f"no {self.what} is called {old!r}, so it cannot be renamed",
-                hint=f"closest: {', '.join(near)}" if near else None,
-            )
-
-
-def _shown(name: str) -> str:
-    """A name as tbq displays it, even if the shell passed the raw bytes of a directory's name."""
-    return name if name.startswith("re:") or is_text(name) else shown_name(name)
+            tip = closest_tip(old, sorted(known))
+            raise SelectionError(f"no {self.what} is called {old!r}, so it cannot be renamed{tip}")
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,7 @@ def make_rules(survey: Result, runs: Sequence[Run], options: RewriteOptions) -> 
     options.rename.require(tags)
     dropped = options.drop_tag.resolve(tags)
     for miss in dropped.unmatched:
-        near = f"; closest: {', '.join(miss.closest)}" if miss.closest else ""
-        warn(f"no tag matches {miss.item!r}, so it drops nothing{near}")
+        warn(f"no tag matches {miss.item!r}, so it drops nothing{miss.tip}")
     gone = set(dropped.names)
     kept = None if options.keep_tag.everything else set(options.keep_tag.require(tags))
     rules = _core.Rules(survey)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from tbq.arguments import bad
+from tbq.arguments import listening
 from tbq.errors import missing
 
 if TYPE_CHECKING:
@@ -51,11 +51,7 @@ def serve(
     for module in ("starlette", "uvicorn"):
         if importlib.util.find_spec(module) is None:
             raise missing(module, needed_for="tbq serve", extra="serve")
-    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= 65535:
-        raise bad("port", port, "a whole number from 0 to 65535; 0 takes any free port")
-    # An empty token (--token "$UNSET") would admit everyone, and a header cannot hold every character.
-    if token is not None and not (token.strip() and token.isascii() and token.isprintable()):
-        raise bad("token", token, "printable ASCII characters, e.g. from `openssl rand -hex 16`")
+    listening(port, token)
     from tbq.server.answers.views import read
     from tbq.server.http.base_path import checked
     from tbq.server.live_log import LiveLog

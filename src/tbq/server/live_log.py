@@ -6,7 +6,7 @@ import contextlib
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from tbq.following.follower import Following, follow
@@ -243,6 +243,11 @@ class LiveLog(Poller):
             if self._sorted is None:
                 self._sorted = sorted(self.states, key=lambda run: (natural(run), run))
             return list(self._sorted)
+
+    def hparams_of(self, runs: Iterable[str]) -> dict[str, Mapping[str, float | str | bool]]:
+        """The hyperparameters of these runs; runs without any are absent."""
+        with self.lock:
+            return {run: each.values for run in runs if (each := self.hparams.get(run))}
 
     def among(self, numbers: Iterable[int]) -> list[str]:
         """The runs with these numbers that exist."""

@@ -13,7 +13,7 @@ from tbq.errors import SourceError, UsageError
 from tbq.problems import Problem
 from tbq.source.copies import Copy, without_copies
 from tbq.source.formats.interface import Log
-from tbq.source.formats.recognise import Place, Recogniser, may_be_log
+from tbq.source.formats.recognise import Place, Recogniser
 from tbq.source.formats.translation import Translations
 from tbq.source.urls import (
     LAKE,
@@ -24,7 +24,7 @@ from tbq.source.urls import (
     refuse_remote,
     without_user,
 )
-from tbq.source.walk import Seen, is_event_file, walk
+from tbq.source.walk import Bounds, Seen, is_event_file, may_be_read, walk
 from tbq.text import shown_name, shown_path, with_digits
 from tbq.writers import Writers, chosen
 
@@ -182,9 +182,11 @@ def refuse_other_files(found: Found) -> None:
         raise SourceError("is not an event file: it holds no record", path=path, hint=hint, code="not_events")
 
 
-def discover(source: Source, remote: Remote | None = None, logs: Logs | None = None) -> Found:
+def discover(
+    source: Source, remote: Remote | None = None, logs: Logs | None = None, bounds: Bounds | None = None
+) -> Found:
     """Find the runs in a directory, a file, a glob, a `name:path` pair, a list of those, or {name: path}."""
-    return find(sources(source), remote=remote, logs=logs)
+    return find(sources(source), remote=remote, logs=logs, bounds=bounds)
 
 
 def find(
@@ -192,8 +194,9 @@ def find(
     watched: list[str] | None = None,
     remote: Remote | None = None,
     logs: Logs | None = None,
+    bounds: Bounds | None = None,
 ) -> Found:
-    """Find the runs below paths. Each path comes with the name for its runs, or None.
+    """Find the runs below paths, in each within `bounds`. Each path comes with the name for its runs, or None.
 
     Every directory is at most one run, even if several links lead to it. It is named by its path without links, else by
     the link with the fewest path parts, then by the first in order.
@@ -251,7 +254,7 @@ def find(
         tree = (
             remote.walk(path, seen if name is None else set())
             if remote is not None and is_url
-            else walk(path, problems, Seen() if name is not None else together, possible)
+            else walk(path, problems, Seen() if name is not None else together, possible, bounds)
         )
         for folder, below, event_files, rest in tree:
             others += rest
@@ -415,7 +418,7 @@ def _expand(item: str, remote: Remote | None = None, searching: bool = True) -> 
         return [(named[1], path) for _, path in _expand(named[2], remote, searching)]
     if glob.has_magic(item):
         matches = sorted(glob.glob(item, recursive=True))
-        kept = [path for path in matches if os.path.isdir(path) or _may_be_read(os.path.basename(path))]
+        kept = [path for path in matches if os.path.isdir(path) or may_be_read(os.path.basename(path))]
         if kept:
             return [(None, path) for path in kept]
         raise SourceError("no directory or event file matches this pattern", path=item)
@@ -429,10 +432,6 @@ def _expand(item: str, remote: Remote | None = None, searching: bool = True) -> 
     from tbq.source.nearby import hint_for
 
     raise SourceError("no such file or directory", path=item, hint=hint_for(item) if searching else None)
-
-
-def _may_be_read(name: str) -> bool:
-    return is_event_file(name) or may_be_log(name)
 
 
 def _is_drive(item: str) -> bool:

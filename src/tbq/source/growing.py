@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from tbq.source.walk import is_event_file
+from tbq.source.walk import may_be_read
 
 RECENT = 600  # seconds: a file that changed more recently counts as being written
 
@@ -46,7 +46,7 @@ def _open_files() -> list[str]:
             for link in process.iterdir():
                 target = str(link.readlink())
                 # The link's mode tells whether the file was opened for writing.
-                if is_event_file(os.path.basename(target)) and link.lstat().st_mode & 0o200:
+                if may_be_read(os.path.basename(target)) and link.lstat().st_mode & 0o200:
                     targets.append(target)
         except OSError:
             continue

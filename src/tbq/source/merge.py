@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tbq.arguments import bad
 from tbq.errors import SelectionError, UsageError
-from tbq.select import closest
+from tbq.select import as_shown, closest_tip
 from tbq.source.copies import without_copies
 from tbq.source.discover import Found, Run
 from tbq.source.urls import common_parts, is_remote
-from tbq.text import is_text, shown_name, shown_path
+from tbq.text import shown_path
 
 #: Which runs become one: `{"job": ["job1", "job2"]}`, `"job1,job2=job"`, or `"re:(.*)/v.*"`; or a list of strings.
 Merging = str | Sequence[str] | Mapping[str, Sequence[str]]
@@ -110,7 +110,7 @@ def _parts(names: object) -> list[str]:
 def _shown(name: object) -> str:
     if not isinstance(name, str):
         raise bad("merge_runs", name, "the name of a run")
-    return name if is_text(name) else shown_name(name)
+    return as_shown(name)
 
 
 def _named(runs: Sequence[str], new: str, parts: Sequence[str]) -> Sequence[str]:
@@ -118,11 +118,8 @@ def _named(runs: Sequence[str], new: str, parts: Sequence[str]) -> Sequence[str]
         raise UsageError(f"merge_runs: {new!r} needs at least two runs, got {', '.join(parts)}")
     for part in parts:
         if part not in runs:
-            near = closest(part, list(runs))
-            raise SelectionError(
-                f"no run is called {part!r}, so it cannot be merged into {new!r}",
-                hint=f"closest: {', '.join(near)}" if near else None,
-            )
+            tip = closest_tip(part, runs)
+            raise SelectionError(f"no run is called {part!r}, so it cannot be merged into {new!r}{tip}")
     return list(dict.fromkeys(parts))
 
 

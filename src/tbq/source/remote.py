@@ -15,7 +15,7 @@ from tbq.source.cache import Cache
 from tbq.source.mirror import Mirror
 from tbq.source.origin import why_not_fetched
 from tbq.source.store import Object, Store
-from tbq.source.urls import LAKE, ObjectURL, is_remote, place_of, remember_users, user_of, users_of
+from tbq.source.urls import LAKE, ObjectURL, is_above, is_remote, place_of, remember_users, user_of, users_of
 from tbq.source.walk import is_event_file
 from tbq.storage import Storage, cache_folder, cache_limit, chosen
 
@@ -149,7 +149,7 @@ class Remote:
         place = place_of(url)
         store = self._store(place)
         above = ObjectURL(place.store, place.key.rpartition("/")[0])
-        listed = next((objects for top, objects in self._listings.items() if _is_above(top, above)), None)
+        listed = next((objects for top, objects in self._listings.items() if is_above(top, above)), None)
         if listed is not None and place.key not in listed:
             return None
         version = store.head(place.key)
@@ -186,7 +186,7 @@ class Remote:
             return self._listings[place]
         prefix = f"{place.key}/" if place.key else ""
         for listed, objects in self._listings.items():
-            if _is_above(listed, place):
+            if is_above(listed, place):
                 below = {key: each for key, each in objects.items() if key.startswith(prefix)}
                 break
         else:
@@ -247,11 +247,6 @@ class Remote:
         close = difflib.get_close_matches(name, siblings, n=3)
         urls = [ObjectURL(place.store, above).below(each).url for each in close]
         return f"closest: {', '.join(urls)}" if urls else None
-
-
-def _is_above(top: ObjectURL, place: ObjectURL) -> bool:
-    """Whether `top` is `place` or a directory above it."""
-    return top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
 
 
 def _restored(

@@ -121,12 +121,13 @@ def without_user(path: str) -> str:
 
 def user_of(place: ObjectURL) -> str | None:
     """The user and password for a place: those of the nearest URL at or above it."""
-    above = [
-        (len(top.key), user)
-        for top, user in list(_users.items())
-        if top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
-    ]
+    above = [(len(top.key), user) for top, user in list(_users.items()) if is_above(top, place)]
     return max(above)[1] if above else None
+
+
+def is_above(top: ObjectURL, place: ObjectURL) -> bool:
+    """Whether `top` is `place` or a directory above it."""
+    return top.store == place.store and f"{place.key}/".startswith(f"{top.key}/" if top.key else "")
 
 
 def users_of(stores: Iterable[str]) -> dict[ObjectURL, str]:

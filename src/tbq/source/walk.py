@@ -24,6 +24,11 @@ def is_event_file(name: str) -> bool:
     return "tfevents" in name and not name.endswith(_NOT_EVENTS)
 
 
+def may_be_read(name: str) -> bool:
+    """Whether a file of this name is an event file, or may be a log of another tracker."""
+    return is_event_file(name) or may_be_log(name)
+
+
 class Seen:
     """The directories that were walked, by identity rather than by path.
 
@@ -59,13 +64,36 @@ def _identity(folder: str) -> tuple[int, int] | str:
     return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(folder)
 
 
+class Bounds:
+    """What a search lists: directories that may lead to names with this beginning, and at most so many of them."""
+
+    def __init__(self, beginning: str, most: int) -> None:
+        self.beginning = beginning
+        self.left = most
+        #: Whether there are more.
+        self.passed = False
+
+    def lead_to(self, name: str) -> bool:
+        return name.startswith(self.beginning) or self.beginning.startswith(f"{name}/")
+
+    def take(self) -> bool:
+        """Count a directory; returns False if there were too many before."""
+        self.left -= 1
+        self.passed = self.left < 0
+        return not self.passed
+
+
 # A link to a directory: the depth of its name, its name below the top, its path, and the real paths of the directories
 # from which links were followed to reach it.
 _Link = tuple[int, str, str, tuple[str, ...]]
 
 
 def walk(
-    top: str, problems: list[Problem], seen: Seen, logs: dict[str, list[str]]
+    top: str,
+    problems: list[Problem],
+    seen: Seen,
+    logs: dict[str, list[str]],
+    bounds: Bounds | None = None,
 ) -> Iterator[tuple[str, str, list[str], int]]:
     """Each directory from `top` down: its path, its name below `top`, its event files, and the number of other files.
 
@@ -75,12 +103,12 @@ def walk(
     A link to a directory that contains it is not followed.
     """
     links: list[_Link] = []
-    yield from _tree(top.rstrip(os.sep) or top, "", (), links, problems, seen, logs, check=seen.several)
+    yield from _tree(top.rstrip(os.sep) or top, "", (), links, problems, seen, logs, seen.several, bounds)
     while links:
         _, below, path, followed = heapq.heappop(links)
         target, here = os.path.realpath(path), os.path.realpath(os.path.dirname(path))
         if not any(_inside(place, target) for place in (here, *followed)):
-            yield from _tree(path, below, (*followed, here), links, problems, seen, logs, check=True)
+            yield from _tree(path, below, (*followed, here), links, problems, seen, logs, True, bounds)
 
 
 def _tree(
@@ -92,11 +120,14 @@ def _tree(
     seen: Seen,
     logs: dict[str, list[str]],
     check: bool,
+    bounds: Bounds | None,
 ) -> Iterator[tuple[str, str, list[str], int]]:
     """The directories from `top` down, without following links. For thousands of runs, this is much of `tbq ls`."""
     stack = [(top, name)]
     while stack:
         folder, below = stack.pop()
+        if bounds is not None and not bounds.take():
+            return
         if not check:
             seen.add(folder)
         elif not seen.is_new(folder):
@@ -113,6 +144,8 @@ def _tree(
                         inside = False
                     if inside:
                         inner = f"{below}/{name}" if below else name
+                        if bounds is not None and not bounds.lead_to(inner):
+                            continue
                         if _is_link(entry):
                             heapq.heappush(links, (inner.count("/"), inner, entry.path, followed))
                         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tbq.arguments import whole
 from tbq.errors import SelectionError, UsageError
-from tbq.select import closest
+from tbq.select import closest_tip
 from tbq.summary.per_run import summary
 from tbq.table.sort import sort_key, sorted_rows
 
@@ -35,8 +35,7 @@ def leaderboard(
     for tag in columns:
         column = columns[tag][0]
         if arrow[column].null_count == len(arrow):
-            near = closest(tag, [name for name in arrow.column_names[1:] if name not in columns[tag]])
-            tip = f"; closest: {', '.join(near)}" if near else ""
+            tip = closest_tip(tag, [name for name in arrow.column_names[1:] if name not in columns[tag]])
             raise SelectionError(f"best: no run has numbers for {tag!r}{tip}", path=reader.path)
     order = {columns[tag][0]: way for tag, way in (best or {}).items()}
     return table.having(ranked(arrow, keys, order, top)) if order or keys else table

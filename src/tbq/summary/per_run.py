@@ -15,7 +15,7 @@ from tbq.decode.options import READING, Reading
 from tbq.errors import SelectionError, UsageError
 from tbq.kinds.hparams import HPARAM, by_run
 from tbq.kinds.values import Values, locate_all
-from tbq.select import Names, Selection, Steps, plain_tag
+from tbq.select import Names, Selection, Steps, closest_tip, plain_tag
 from tbq.select import steps as _steps
 from tbq.summary.digest import Digest
 from tbq.summary.statistics import STATS
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _MEDIA = {"texts": ".text", "images": ".image", "audio": ".audio"}
 
 
+_ARGUMENTS = ("stats", "run", "steps", "by", "best", "sort", "top", "require", "media")
 _MOST_DRAWN = 2_000_000  # the most scalars that a summary keeps for its sparklines
 
 # Priorities of columns that want the same name: the lowest number gets it.
@@ -115,7 +116,7 @@ def summary(
     **reading: Unpack[Reading],
 ) -> SummaryTable:
     """The joined table; see `log.summary`."""
-    keywords("log.summary", reading, READING)
+    keywords("log.summary", reading, (*_ARGUMENTS, *READING))
     ways = mapping("best", best or {}, "{'val/loss': 'min'}")
     for name, way in ways.items():
         choice(f"best[{name!r}]", way, ("min", "max"))
@@ -297,10 +298,7 @@ def _require(table: pa.Table, require: Sequence[str]) -> pa.Table:
     known = table.column_names[1:]
     for name in require:
         if name not in known:
-            from tbq.select import closest
-
-            near = closest(name, known)
-            tip = f"; closest: {', '.join(near)}" if near else ""
+            tip = closest_tip(name, known)
             raise UsageError(f"require: no run has {name!r}{tip}", hint="name a column of the summary")
     for name in require:
         table = table.filter(table[name].is_valid())

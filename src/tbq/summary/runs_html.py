@@ -16,7 +16,7 @@ from tbq.table.draw import page
 from tbq.text import printable
 
 _TAGS = 3
-_BYTES = 64_000_000  # larger logs are listed, but not read: nobody expects an object to take seconds to draw
+_BYTES = 64_000_000  # larger logs are listed, but not read: drawing an object must not take seconds
 
 
 def runs_html(reader: Reader, title: str) -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tbq.arguments import choices
 from tbq.arrays import without_overflow
-from tbq.columns.codes import numbers_array
+from tbq.columns.codes import numbers_array, starts_of
 from tbq.columns.grouped import GroupedRows
 from tbq.columns.names import TAG, distinct
 
@@ -58,9 +58,7 @@ def statistics(
     """The runs, and the statistics of each tag (`tags` in their order, or all by name) for each run."""
     chosen = choices("stats", stats, tuple(STATS))
     rows = GroupedRows.of(table)
-    fresh = np.ones(len(rows.run), bool)
-    fresh[1:] = rows.run[1:] != rows.run[:-1]
-    run_of_row = rows.run[fresh]
+    run_of_row = rows.run[starts_of(rows.run)]
     row_of_run = np.zeros(len(rows.run_names) + 1, np.int64)
     row_of_run[run_of_row] = np.arange(len(run_of_row))
     runs = pa.DictionaryArray.from_arrays(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from tbq.columns.codes import codes_of
+from tbq.columns.codes import begins, codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ def as_of(table: pa.Table, column: str, others: Sequence[str]) -> pa.Table:
     count = len(table)
     run, _ = codes_of(table["run"])
     place = np.arange(count)
-    starts = np.maximum.accumulate(np.where(np.append(True, run[1:] != run[:-1])[:count], place, 0))
+    starts = np.maximum.accumulate(np.where(begins(run), place, 0))
     kept = np.flatnonzero(np.asarray(table[column].is_valid()))
     columns = {}
     for name in table.column_names:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tbq.columns.codes import starts_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ def kept(column: Ints, values: Floats, most: int) -> Ints:
     if len(values) <= most:
         return np.arange(len(values))
     place = np.where(np.isfinite(values), column, -1)
-    start = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
+    start = starts_of(place)
     end = np.append(start[1:], len(values)) - 1
     solid = place[start] >= 0
     safe = np.where(place >= 0, values, 0.0)
@@ -61,7 +63,7 @@ def kept(column: Ints, values: Floats, most: int) -> Ints:
     for reduce in (np.minimum, np.maximum):
         extreme = reduce.reduceat(safe, start)
         at = np.flatnonzero((safe == extreme[stretch]) & solid[stretch])
-        parts.append(at[np.concatenate([[True], stretch[at][1:] != stretch[at][:-1]])] if len(at) else at)
+        parts.append(at[starts_of(stretch[at])])
     return np.unique(np.concatenate(parts))
 
 
@@ -78,7 +80,7 @@ def columns_of(column: Ints, values: Floats, width: int) -> Columns:
         column, values = column[order], values[order]
     out = [np.full(width, np.nan) for _ in range(4)]
     if len(column):
-        start = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
+        start = starts_of(column)
         end = np.append(start[1:], len(column)) - 1
         at = column[start]
         out[0][at], out[1][at] = values[start], values[end]
@@ -98,7 +100,7 @@ def envelope(column: Ints, low: Floats, high: Floats, most: int) -> tuple[Ints, 
     if len(low) <= most:
         return np.arange(len(low)), low, high
     place = np.where(np.isfinite(low) & np.isfinite(high), column, -1)
-    start = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
+    start = starts_of(place)
     end = np.append(start[1:], len(low)) - 1
     least, largest = np.minimum.reduceat(low, start), np.maximum.reduceat(high, start)
     gap = place[start] < 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
+from tbq.arguments import keywords
 from tbq.arrow import arrow_of, to_pyarrow, values_of
-from tbq.decode.options import DecodeOptions
+from tbq.decode.options import READING, DecodeOptions
 from tbq.select import Names, Selection, Steps, several
 from tbq.select import steps as _steps
 from tbq.table.table import Table
@@ -95,6 +96,7 @@ def series(
     reader: Reader, tag: str, run: str | None = None, steps: Steps = None, **reading: Unpack[Reading]
 ) -> Series:
     """One scalar tag of one run."""
+    keywords("log.series", reading, ("run", "steps", *READING))
     table = to_pyarrow(one_series(reader, tag, run, steps, **reading))
     return Series(*(table[name].to_numpy() for name in ("step", "wall_time", "value")))
 

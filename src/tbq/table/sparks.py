@@ -133,7 +133,7 @@ def sparklines(
     reader: Reader, tag: str, run: Names, width: int, steps: Steps, reading: Reading
 ) -> dict[str, str]:
     """The sparkline of each run."""
-    keywords("log.sparklines", reading, READING)
+    keywords("log.sparklines", reading, ("run", "width", "steps", *READING))
     table = scalars(reader, tag, run, steps, **reading).to_arrow()
     tags = Selection.of(tag).require(names_in(table["tag"]), where=reader.path)
     if len(tags) > 1:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from tbq.arguments import StrPath, bad, choice, keywords, whole
 from tbq.arrow import dicts_of, is_pyarrow, part, rows_of, to_pyarrow
 from tbq.errors import UsageError, missing
-from tbq.select import Names, Selection, closest
+from tbq.select import Names, Selection, closest_tip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -410,8 +410,7 @@ class Table:
     def _index(self, column: str) -> int:
         names = self.columns
         if column not in names:
-            near = closest(str(column), names)
-            tip = f"; closest: {', '.join(near)}" if near else ""
+            tip = closest_tip(str(column), names)
             raise MissingColumnError(f"no column {column!r}{tip}", hint=f"columns: {', '.join(names)}")
         return int(names.index(column))
 

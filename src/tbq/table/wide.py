@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from tbq.columns.codes import begins, starts_of
 from tbq.columns.grouped import GroupedRows
 from tbq.columns.names import column_names
 from tbq.errors import UsageError, warn
-from tbq.select import closest
+from tbq.select import closest_tip
 from tbq.text import counted
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def wide(
         else sorted(rows.tag_names[i] for i in np.unique(rows.tag[rows.starts]))
     )
     if asof is not None and asof not in order:
-        near = closest(str(asof), order)
-        tip = f"; closest: {', '.join(near)}" if near else ""
+        tip = closest_tip(str(asof), order)
         raise UsageError(
             f"asof: no column for the tag {asof!r}{tip}", hint="select the tag too (tag=, --tag)"
         )
@@ -84,7 +84,7 @@ def _place(rows: GroupedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.in
     """The row of the wide table for each value, and the run and step of each such row."""
     if not len(rows.run):
         return np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
-    firsts = np.flatnonzero(np.concatenate([[True], rows.run[1:] != rows.run[:-1]]))
+    firsts = starts_of(rows.run)
     lengths = np.diff(np.append(firsts, len(rows.run)))
     lowest = np.minimum.reduceat(rows.step, firsts)
     highest = np.maximum.reduceat(rows.step, firsts)
@@ -142,10 +142,10 @@ def _place_by_slot(
 
 def _place_by_sorting(rows: GroupedRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """For steps too sparse for slots: sort the rows of each run by step."""
-    block = np.cumsum(np.concatenate([[0], rows.run[1:] != rows.run[:-1]]))
+    block = np.cumsum(begins(rows.run))
     order = np.lexsort((rows.step, block))
     block, step = block[order], rows.step[order]
-    fresh = np.concatenate([[True], (block[1:] != block[:-1]) | (step[1:] != step[:-1])])
+    fresh = begins(block, step)
     position = np.empty(len(order), np.int64)
     position[order] = np.cumsum(fresh) - 1
     return position, rows.run[order][fresh], step[fresh]

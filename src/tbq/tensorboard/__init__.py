@@ -8,7 +8,7 @@ import types
 from collections.abc import Sequence
 from pathlib import Path
 
-from tbq.errors import DependencyError, SourceError, TbqError, missing
+from tbq.errors import DependencyError, SourceError, TbqError, installer, missing
 from tbq.termination import leave
 
 #: The versions of TensorBoard whose internals tbq knows.
@@ -69,13 +69,13 @@ def check_version() -> None:
     if not version.startswith(tuple(f"{known}." for known in KNOWN)):
         raise DependencyError(
             f"tbq board does not support TensorBoard {version} (want {KNOWN[0]} to {KNOWN[-1]})",
-            hint=f"pip install 'tensorboard>={KNOWN[0]},<2.22', or use plain tensorboard",
+            hint=f"{installer()} 'tensorboard>={KNOWN[0]},<2.22', or use plain tensorboard",
         )
     numpy = metadata.version("numpy")
     if version.startswith("2.16.") and int(numpy.split(".")[0]) > 1:
         raise DependencyError(
             f"TensorBoard {version} does not work with NumPy {numpy}",
-            hint="pip install 'tensorboard>=2.17', or 'numpy<2'",
+            hint=f"{installer()} 'tensorboard>=2.17', or 'numpy<2'",
         )
 
 
@@ -88,5 +88,5 @@ def dashboards_lost() -> str:
         return ""
     return (
         f"TensorBoard {version} cannot show hparams and custom scalars with protobuf {protobuf} "
-        "(hint: pip install 'protobuf<5', or 'tensorboard>=2.17')"
+        f"(hint: {installer()} 'protobuf<5', or 'tensorboard>=2.17')"
     )

@@ -98,7 +98,7 @@ def _row(tensor: Any) -> Any:
 
 
 def rows(matrix: Any) -> Any:
-    """A float64 matrix with a vector for `tally` per row of a matrix, all of which fits into a piece."""
+    """The rows of a matrix, which fits into a piece, as vectors for `tally`: a float64 matrix."""
     torch = sys.modules["torch"]
     name = _name(matrix.dtype)
     if name not in _COMPARED:

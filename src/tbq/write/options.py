@@ -47,7 +47,7 @@ def directory(log_dir: object, comment: object, run: object) -> str:
 
 
 def run_name() -> str:
-    """The name of a run that nobody named; processes that start together have different ones."""
+    """A default name for a run; processes that start together get different ones."""
     return f"{_now_and_here()}_{os.getpid()}"
 
 

@@ -1,7 +1,7 @@
 """A run consists of many tiny files.
 
 What it does
-    Finds runs of 20 or more files of which most have at most 10 records.
+    Finds runs of 20 or more files if most of these have at most 10 records.
 
 Why it matters
     The code creates a writer for each step or epoch, and often does not close it. TensorBoard opens all of the files,

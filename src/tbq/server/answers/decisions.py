@@ -45,8 +45,7 @@ def importance(log: LiveLog, params: Params) -> Answer:
     """How much of a metric each hyperparameter decides, over these runs, as `log.importance` has it."""
     tag, stat, way, runs = _asked(log, params)
     of_runs = values(log, tag, stat, runs)
-    with log.lock:
-        hparams = {run: each.values for run in of_runs if (each := log.hparams.get(run))}
+    hparams = log.hparams_of(of_runs)
     return json_answer(
         {
             "version": log.version,

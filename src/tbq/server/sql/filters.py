@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from tbq.columns.names import folded
 from tbq.errors import QueryError
 from tbq.kinds.hparams import HPARAM
 from tbq.kinds.hparams import column as hparam_column
-from tbq.query.sqlerrors import explain
+from tbq.query.sqlerrors import explain, quoted
 from tbq.select import closest
 from tbq.server.answers.groups import grouped
 from tbq.server.answers.metrics import cells, parsed
@@ -21,11 +22,14 @@ from tbq.server.answers.points import csv_answer
 from tbq.server.http.encoding import Answer, json_answer
 from tbq.server.sql.worker_pool import Job
 from tbq.summary.statistics import STATS
+from tbq.text import some
 
 if TYPE_CHECKING:
     from tbq.server.http.params import Params
     from tbq.server.live_log import LiveLog
 
+# What DuckDB says about `hparam.bn`: it takes hparam for a struct.
+_NO_FIELD = re.compile(r'Could not find key "+([^"]+)"+ in struct')
 _SECONDS = 5.0  # time limit of a filter, which computes one value per run
 
 
@@ -151,6 +155,12 @@ def _hparams(log: LiveLog, rows: Sequence[str]) -> dict[str, Any]:
 
 
 def _explained(text: str, log: LiveLog, table: pa.Table, where: str) -> QueryError:
+    if missing := _NO_FIELD.search(text):
+        names = [field.name for field in table.schema.field("hparam").type]
+        near = closest(missing[1], names)
+        hint = f"did you mean {' or '.join(f'{HPARAM}{quoted(each)}' for each in near)}?" if near else None
+        listed = f"hyperparameters: {some([quoted(each) for each in names], 20)}"
+        return QueryError(f"there is no hyperparameter {missing[1]}", hint=hint or listed)
     known = [name for name in table.column_names if not name.startswith("#")]
     with log.lock:
         tags = list(log.index.tags)

@@ -95,7 +95,7 @@ def tables(log: LiveLog, _params: Params) -> Answer:
     for table in listed:
         table["columns"] = (wide | summary).get(str(table["name"]), table["columns"])
         table["empty"] = table["name"] not in filled
-    # Tables with data come first; of these, the ones that people ask most.
+    # Tables with data come first; of these, the most used ones.
     listed.sort(key=lambda table: (table["empty"], _place(str(table["name"]))))
     return json_answer({"version": log.version, "tables": listed})
 

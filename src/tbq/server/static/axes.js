@@ -110,9 +110,10 @@ export function marksOf(axis, wide, room, least) {
     );
   }
   if (!axis.log) {
-    const round = ticks(scale(axis.low, axis.high, false, 0, 1), 5, "value");
-    if (round.length > 2 && round.every(({ label }) => wide(label) <= room))
-      return round.map(({ at, label }) => [label, shareOf(axis, at)]);
+    const round = [5, 8]
+      .map((most) => ticks(scale(axis.low, axis.high, false, 0, 1), most, "value"))
+      .find((list) => list.length > 2 && list.every(({ label }) => wide(label) <= room));
+    if (round) return round.map(({ at, label }) => [label, shareOf(axis, at)]);
   }
   const values = MARKS.map((part) => valueAt(axis, part));
   const spelled = (/** @type {number} */ digits, /** @type {number} */ part) =>

@@ -25,7 +25,7 @@ import { axis, group, zoom, logs, logX, entire, pins, full, dark } from "./state
 import { Legend } from "./legend.js";
 import { matcher } from "./match.js";
 import { DASHES, join, partners, tagsOn } from "./together.js";
-import { counted } from "./format.js";
+import { counted, printable } from "./format.js";
 
 /** @param {{ tag: string, description?: string, big?: boolean }} props */
 export function Card({ tag, description = "", big = false }) {
@@ -105,11 +105,11 @@ export function Card({ tag, description = "", big = false }) {
   >
     <header class="card-head">
       <h3 class="card-title" title=${description || tag}>
-        <span class="dim">${tag.slice(0, cut)}</span>
-        ${tag.slice(cut)}
+        <span class="dim">${printable(tag.slice(0, cut))}</span>
+        ${printable(tag.slice(cut))}
         ${tagsOn(tag)
           .slice(1)
-          .map((each) => html`<span key=${each} class="dim"> + ${each}</span>`)}
+          .map((each) => html`<span key=${each} class="dim"> + ${printable(each)}</span>`)}
       </h3>
       <span class="card-tools">
         <button

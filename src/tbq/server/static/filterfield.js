@@ -4,13 +4,21 @@ import { html, useRef, useSignal } from "./ui.js";
 import { filter } from "./state.js";
 import { filterError, groupError, hparams, isReport, scalarTags } from "./runs.js";
 import { columnsOf, completions } from "./complete.js";
+import { fetchJson } from "./api.js";
 import { Icon } from "./menu.js";
+
+let prepared = false;
 
 export function FilterField() {
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
   const options = useSignal(/** @type {{ from: number, list: string[] }} */ ({ from: 0, list: [] }));
   const active = useSignal(-1);
   const { list } = options.value;
+  // The process that evaluates conditions starts while the user types the first one.
+  const prepare = () => {
+    if (!prepared && !isReport) fetchJson("filter", { where: "true" }).catch(() => undefined);
+    prepared = true;
+  };
   const close = () => {
     options.value = { from: 0, list: [] };
     active.value = -1;
@@ -62,7 +70,7 @@ export function FilterField() {
           filter.value = e.target.value;
           complete(false);
         }}
-        onKeyDown=${key} onBlur=${close}
+        onKeyDown=${key} onFocus=${prepare} onBlur=${close}
       />
     </label>
     <ul id="filter-names" class="completions" role="listbox" aria-label="Columns" hidden=${!list.length}>

@@ -19,6 +19,10 @@ export function number(value, digits = 4, trim = true) {
   return trim ? trimmed(text) : text;
 }
 
+/** A name on the screen: signs that are invisible, or that turn what follows around, are marked.
+ * @param {string} name */
+export const printable = (name) => name.replace(/[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/gu, "\ufffd");
+
 /** A value far outside a chart, in few characters. @param {number} value */
 export const far = (value) =>
   Math.abs(value) < 1e5 || !Number.isFinite(value) ? number(value, 3) : value.toExponential(1).replace("e+", "e");

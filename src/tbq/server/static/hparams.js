@@ -190,7 +190,7 @@ export function Hparams() {
   return html`<div class="hparams">
     <div class="media-bar">
       <span class="dim">
-        Drag along an axis to filter the runs; click it to clear. The columns of the table are the axes.
+        Drag along an axis to filter the runs; click it to clear.
       </span>
       <span class="spring"></span>
       <${ColourChooser} />

@@ -35,24 +35,22 @@ export function matcher(text) {
 }
 
 const LETTERS = String.raw`\p{L}\p{N}_`; // what \w is in Python
+const [AFTER, NOT_AFTER] = [`(?<=[${LETTERS}])`, `(?<![${LETTERS}])`];
+const [BEFORE, NOT_BEFORE] = [`(?=[${LETTERS}])`, `(?![${LETTERS}])`];
 
 /** A regular expression, as Python would read it. @param {string} source @param {boolean} full */
 function compile(source, full) {
   const ignored = /^\(\?([isu]+)\)/.exec(source)?.[1] ?? "";
   const rest = ignored ? source.slice(ignored.length + 3) : source;
-  const whole = (/** @type {string} */ text) => (full ? `^(?:${text})$` : text);
-  const flags = ignored.includes("i") ? "is" : "s";
-  try {
-    return new RegExp(whole(asPython(rest)), `${flags}u`);
-  } catch {
-    return new RegExp(whole(rest), flags); // such as a { that repeats nothing, which is an error only in Unicode mode
-  }
+  const flags = ignored.includes("i") ? "isu" : "su";
+  const part = new RegExp(asPython(rest), flags); // by itself: in brackets, "a)(b" would be an expression
+  return full ? new RegExp(`^(?:${part.source})$`, flags) : part;
 }
 
 /** Python's spelling, where JavaScript has another. @param {string} source */
 function asPython(source) {
   let inside = false; // a class
-  return source.replace(/\\.|\[\^?\]?|\]|\(\?P<|\{,/gsu, (part) => {
+  return source.replace(/\\.|\[\^?\]?|\]|\(\?P<|\(\?P=\w+\)|\{[0-9]*,?[0-9]*\}|[{}]/gsu, (part) => {
     if (part[0] === "[") {
       const first = !inside;
       inside = first || !part.endsWith("]");
@@ -66,13 +64,17 @@ function asPython(source) {
     if (part === "\\w") return inside ? LETTERS : `[${LETTERS}]`;
     if (part === "\\d") return "\\p{Nd}";
     if (part === "\\D") return "\\P{Nd}";
-    if (inside) return /^\\[^\w^$\\.*+?()[\]{}|/-]/u.test(part) ? part.slice(1) : part;
+    if (inside) return /^\\[^a-zA-Z0-9^$\\.*+?()[\]{}|/-]/u.test(part) ? part.slice(1) : part;
     if (part === "\\W") return `[^${LETTERS}]`;
     if (part === "\\A") return "^";
     if (part === "\\Z") return "$";
+    if (part === "\\b") return `(?:${AFTER}${NOT_BEFORE}|${NOT_AFTER}${BEFORE})`;
+    if (part === "\\B") return `(?:${AFTER}${BEFORE}|${NOT_AFTER}${NOT_BEFORE})`;
     if (part === "(?P<") return "(?<";
-    if (part === "{,") return "{0,";
-    return /^\\[^\w^$\\.*+?()[\]{}|/]/u.test(part) ? part.slice(1) : part;
+    if (part.startsWith("(?P=")) return `\\k<${part.slice(4, -1)}>`;
+    if (/^\{.*[0-9,]/.test(part)) return part.replace("{,", "{0,");
+    if (/^[{}]/.test(part)) return part.replace(/[{}]/g, "\\$&"); // braces that repeat nothing are themselves
+    return /^\\[^a-zA-Z0-9^$\\.*+?()[\]{}|/]/u.test(part) ? part.slice(1) : part;
   });
 }
 

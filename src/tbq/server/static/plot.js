@@ -3,7 +3,7 @@
 
 import { fetchFrame, ranges, report } from "./api.js";
 import { inkOf, sharpness } from "./chart/canvas.js";
-import { curvesOf, inRow, leaving, merged, rangeOf, withEdges } from "./chart/series.js";
+import { bandWithin, curvesOf, inRow, leaving, merged, rangeOf, withEdges } from "./chart/series.js";
 import { crosshair, dots } from "./chart/over.js";
 import { inside, paint, trace } from "./chart/paint.js";
 import { toHeights, toPixels, toValue } from "./chart/scale.js";
@@ -233,9 +233,10 @@ export class Chart {
     const usual = entire.peek().has(this.tag) ? undefined : this.curves.usual[logY ? "log" : "linear"];
     const y = this.yZoom ?? rangeOf(visible, x, logY, usual);
     const left = this.yZoom ? [] : leaving(visible.series, x, y, logY);
+    const gone = new Set(left.map(({ series }) => series));
     return {
       leaving: left,
-      series: visible.series,
+      series: visible.series.map((each) => (gone.has(each) ? bandWithin(each, y) : each)),
       colour,
       dash: (series) => this.dash(series),
       front: visible.series.filter(isBase),

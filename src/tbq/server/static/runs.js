@@ -3,7 +3,7 @@
 import { signal, computed, on, batch } from "./ui.js";
 import { fetchJson, fetchFrame, report } from "./api.js";
 import { matcher } from "./match.js";
-import { count } from "./format.js";
+import { count, printable } from "./format.js";
 import { natural } from "./order.js";
 import { labels } from "./labels.js";
 import { ascending, stepOf } from "./steps.js";
@@ -59,7 +59,7 @@ const LEGEND = 24; // letters of a name in a legend or tooltip
 /** @param {string[]} names @param {number | null} room */
 const labelled = (names, room) => {
   const short = labels(names, room);
-  return new Map(names.map((name, i) => [name, short[i]]));
+  return new Map(names.map((name, i) => [name, printable(short[i])]));
 };
 const namesOf = () => (runNames.value ? runNames.value.split("\0") : []);
 export const runLabels = computed(() => labelled(namesOf(), null)); // without what all names share

@@ -18,6 +18,7 @@ import {
   colourOf,
   roundOfGroup,
   baseRun,
+  isReport,
   hot,
   hotGroup,
   toggled,
@@ -32,7 +33,7 @@ import { Empty, Icon } from "./menu.js";
 import { Spark } from "./spark.js";
 import { STATES, UNREAD } from "./words.js";
 import { usual } from "./axes.js";
-import { lettersOf, widthOfNames } from "./widths.js";
+import { lettersWithin, widthOfNames } from "./widths.js";
 
 /** @typedef {import("./types.js").Run} Run */
 /**
@@ -207,12 +208,20 @@ const groupRoom = signal(20);
 const shortGroups = groupLabelsWithin(groupRoom);
 const scrolled = signal({ top: 0, left: 0, height: 600, width: 400 });
 
-/** How many letters a name may have: all, if the names fit into these pixels. @param {number} pixels
- * @param {string[]} all @param {number} width @param {number} letter */
-const lettersIn = (pixels, all, width, letter) =>
-  Math.max(4, width <= pixels ? lettersOf(all) : 0, Math.floor(pixels / letter));
+const PRINTED = 1000; // rows of a printed report
+const printing = signal(false);
 
 export function RunsTable() {
+  useEffect(() => {
+    if (!isReport) return undefined;
+    const turn = (/** @type {Event} */ { type }) => (printing.value = type === "beforeprint");
+    addEventListener("beforeprint", turn);
+    addEventListener("afterprint", turn);
+    return () => {
+      removeEventListener("beforeprint", turn);
+      removeEventListener("afterprint", turn);
+    };
+  }, []);
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
     const node = /** @type {HTMLElement} */ (box.current);
@@ -236,16 +245,21 @@ export function RunsTable() {
   const list = rows.value;
   const keys = tableColumns.value;
   const { top, left, height, width } = scrolled.value;
-  // Long names are shortened, so that the columns up to the curve fit left of the divider.
-  const first = keys.slice(0, keys.indexOf("spark") + 1).reduce((sum, key) => sum + widthOf(key), 0);
-  const fitting = first && width - first >= 180 ? width - first : width * 0.6;
+  // The columns up to the curve fit left of the divider; names that need the room of the curve get it, and longer
+  // ones are shortened.
+  const curve = keys.indexOf("spark");
+  const leftOver = (/** @type {number} */ end) => {
+    const first = keys.slice(0, Math.max(end, 0)).reduce((sum, key) => sum + widthOf(key), 0);
+    return first && width - first >= 180 ? width - first : width * 0.6;
+  };
+  const fitting = leftOver(content.value > leftOver(curve + 1) ? curve : curve + 1);
   // Names of groups that cannot be told apart are worse than a column behind the divider.
   const room = wide.value ? 420 : groupNamesWidth.value + GROUP_ASIDE > fitting ? width * 0.7 : fitting;
   const usual = Math.ceil(Math.max(148, Math.min(content.value, room)));
   const nameWidth = dragged.value ? Math.min(dragged.value, Math.max(width - 40, NARROWEST)) : usual;
   useEffect(() => {
-    nameRoom.value = lettersIn(nameWidth - beside.value, names.value, namesWidth.value, LETTER);
-    groupRoom.value = lettersIn(nameWidth - GROUP_ASIDE, groupNames.value, groupNamesWidth.value, BOLD);
+    nameRoom.value = lettersWithin(names.value, nameWidth - beside.value, LETTER, 400);
+    groupRoom.value = lettersWithin(groupNames.value, nameWidth - GROUP_ASIDE, BOLD, 600);
   }, [nameWidth, names.value, groupNames.value, beside.value]);
   let x = nameWidth;
   const places = keys.map((key) => {
@@ -255,8 +269,8 @@ export function RunsTable() {
   });
   const total = Math.max(x, width);
   // Eight more rows above and below, so that quick scrolling shows no blank rows.
-  const begin = Math.max(0, Math.floor(top / ROW) - 8);
-  const end = Math.min(list.length, Math.ceil((top + height) / ROW) + 8);
+  const begin = printing.value ? 0 : Math.max(0, Math.floor(top / ROW) - 8);
+  const end = Math.min(list.length, printing.value ? PRINTED : Math.ceil((top + height) / ROW) + 8);
   const seen = places.filter((each) => each.left + each.width > left && each.left < left + width + 50);
   const leave = () => {
     hot.value = null;
@@ -291,6 +305,11 @@ export function RunsTable() {
           )
       }
     </div>
+    ${
+      printing.value &&
+      end < list.length &&
+      html`<p class="dim">${count(list.length - end)} more rows are not printed.</p>`
+    }
     ${active && html`<${WholeName} row=${list[cursor.value]} index=${cursor.value} left=${left} />`}
     ${!list.length && html`<div class="table-empty"><${Nothing} /></div>`}
   </div>`;
@@ -513,12 +532,15 @@ function GroupRow({ row, index, places, nameWidth, style }) {
           ? ids.filter((/** @type {Run} */ run) => isBroken(run, each.key) || isFar(run, each.key)).length
           : 0;
       const words = `${counted(odd, "run")} diverged`;
-      if (each.key.startsWith("hparam."))
+      if (each.key.startsWith("hparam.")) {
+        const value = common(ids, each.key);
         return html`<div
-          key=${each.key} role="gridcell" class="cell num" style=${{ left: `${each.left}px`, width: `${each.width}px` }}
+          key=${each.key} role="gridcell" class=${typeof value === "string" ? "cell" : "cell num"}
+          style=${{ left: `${each.left}px`, width: `${each.width}px` }}
         >
-          ${shownAs(each.key, common(ids, each.key))}
+          ${shownAs(each.key, value)}
         </div>`;
+      }
       return html`<div
         key=${each.key} role="gridcell" class="cell num"
         style=${{ left: `${each.left}px`, width: `${each.width}px` }}

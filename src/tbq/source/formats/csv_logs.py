@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -51,8 +52,11 @@ class _CsvFormat(Format):
         return not texts
 
     def translator(self, log: Log) -> CsvTable:
-        beside = os.path.join(os.path.dirname(log.path), self.hparams)
-        return CsvTable(log.path, flat_yaml(beside) if self.hparams else {})
+        hparams = {}
+        if self.hparams:
+            with contextlib.suppress(OSError):  # the numbers can be read without them
+                hparams = flat_yaml(os.path.join(os.path.dirname(log.path), self.hparams))
+        return CsvTable(log.path, hparams)
 
 
 class LightningFormat(_CsvFormat):

@@ -13,18 +13,15 @@ _MOST = 1 << 20
 
 
 def flat_yaml(path: str) -> dict[str, Any]:
-    """The values of a file by name; empty if there is no such file.
+    """The values of a file by name; empty if there is no such file. Raises OSError if it cannot be read.
 
     >>> flat_yaml("no/such/file")
     {}
     """
     if not os.path.isfile(path):
         return {}
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read(_MOST)
-    except OSError:
-        return {}
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read(_MOST)
     values: dict[str, Any] = {}
     for line in text.splitlines():
         match = _LINE.fullmatch(line)

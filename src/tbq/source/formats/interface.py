@@ -52,7 +52,7 @@ class Translator(Protocol):
 
 
 def stamp_of_files(*paths: str) -> Stamp | None:
-    """The stamp of a log in these files, of which the first must exist."""
+    """The stamp of a log in these files; the first must exist, the rest may be missing."""
     size, modified, marks = 0, 0.0, []
     for path in paths:
         try:

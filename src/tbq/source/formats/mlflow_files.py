@@ -72,11 +72,8 @@ def _files(folder: str, part: str) -> Iterator[str]:
 def _read(path: str) -> str:
     if not os.path.isfile(path):
         return ""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(_MOST_TEXT)
-    except OSError:
-        return ""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(_MOST_TEXT)
 
 
 class _MlflowFiles:

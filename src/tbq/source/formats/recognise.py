@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +36,7 @@ _ENDINGS = tuple({ending for _, _, endings in _FORMATS.values() for ending in en
 _BESIDE_EVENTS = ("lightning", "keras", "huggingface", "ray", "ultralytics", "jsonl")
 _CHECKPOINT = "checkpoint-"
 _DATABASES = (".db", ".sqlite", ".sqlite3")
+_PASSING = ("unreadable", "locked", "changed")  # codes of failures that say nothing about a file's content
 _SHORT = 4096  # bytes: a smaller file may be the beginning of a log
 
 
@@ -101,13 +103,14 @@ class Recogniser:
         states: dict[str, list[tuple[str, str, Log]]] = {}
         with_events = [place.folder + os.sep for place in listed if place.has_events]
         for place in listed:
-            logs = [log for path in sorted(place.files) for log in self.of_file(path)]
+            logs = [log for path in sorted(place.files) for log in self.of_file(path, place.has_events)]
             if any(log.path.endswith("progress.csv") for log in logs):  # result.json has all of that
                 better = [path for path in place.files if path.endswith("result.json") and self._may_be(path)]
                 logs = [log for log in logs if not (better and log.path.endswith("progress.csv"))]
             if place.has_events:
                 logs = self._without_doubles(place, logs)
             single = [log for log in logs if not log.key and log.writer != "huggingface"]
+            runs_of = Counter(log.path for log in logs)
             for log in logs:
                 if log.writer == "huggingface":
                     run, folder = _of_checkpoint(place)
@@ -115,8 +118,8 @@ class Recogniser:
                     continue
                 stem = os.path.basename(log.path).rsplit(".", 1)[0]
                 below = log.run or (stem if not log.key and len(single) > 1 else "")
-                share = sum(other.path == log.path for other in logs)
-                out.append(FoundLog(_joined(_above(place.run, log.up), below), place.folder, log, share))
+                name = _joined(_above(place.run, log.up), below)
+                out.append(FoundLog(name, place.folder, log, runs_of[log.path]))
         for folder, several in states.items():
             run, _, log = max(several, key=lambda each: _newest(each[1], folder))
             if any(events.startswith(os.path.join(folder, "runs") + os.sep) for events in with_events):
@@ -125,18 +128,20 @@ class Recogniser:
                 out.append(FoundLog(run, folder, log, 1))
         return out
 
-    def of_file(self, path: str) -> list[Log]:
-        """The logs in a file, of the writers to read."""
+    def of_file(self, path: str, beside_events: bool = False) -> list[Log]:
+        """The logs in a file, of the writers to read. A file that was a log and cannot be read now stays one."""
         parts = [path, path + "-wal"] if path.endswith(_DATABASES) else [path]
         stamp = stamp_of_files(*parts)
         known = self._known.get(path)
         if known is None or known[0] != stamp or known[2] is not None:
             # Opening a named pipe would wait for its writer.
-            found = _recognised(path, self._writers) if os.path.isfile(path) else ([], None)
-            known = (stamp, *found)
-            self._known[path] = known
+            logs, failure = _recognised(path, self._writers) if os.path.isfile(path) else ([], None)
+            if failure is not None and failure.code in _PASSING and known is not None:
+                logs = known[1]
+            known = self._known[path] = stamp, logs, failure
         _, logs, failure = known
-        if failure is not None:
+        # If it is one, the reader of its runs reports the failure. Beside event files, it may not matter.
+        if failure is not None and not logs and not (beside_events and _is_double(path)):
             self.problems.append(
                 Problem("unreadable", "error", failure.message, path=path, hint=failure.hint)
             )
@@ -161,6 +166,12 @@ class Recogniser:
         self.notes.append(Problem("two_formats", "info", message, path=log.path, hint=hint))
 
 
+def _is_double(path: str) -> bool:
+    """Whether a file of this name is not read if there are event files beside it."""
+    writers = [key.partition("_")[0] for key, (_, _, endings) in _FORMATS.items() if path.endswith(endings)]
+    return set(writers) <= set(_BESIDE_EVENTS)
+
+
 def _recognised(path: str, writers: Collection[str]) -> tuple[list[Log], SourceError | None]:
     from tbq.errors import SourceError
 
@@ -173,8 +184,11 @@ def _recognised(path: str, writers: Collection[str]) -> tuple[list[Log], SourceE
                 return [], SourceError("changes while it is read", path=path, code="changed")
             except SourceError as failure:
                 return [], failure
-            except OSError:
-                continue
+            except FileNotFoundError:
+                return [], None
+            except OSError as failure:
+                reason = (failure.strerror or str(failure)).lower()
+                return [], SourceError(f"cannot be read: {reason}", path=path, code="unreadable")
             if logs:
                 return logs, None
     return [], None

@@ -170,9 +170,11 @@ class Translations:
 
     def _translate(self, known: _Translation) -> None:
         stamp = _stamp_of(known.log)
-        if stamp is not None and known.stamp is not None and stamp[::2] == known.stamp[::2]:
-            return  # another run in the same file may have changed its time
         path = self._place(known)
+        if stamp is not None and known.stamp is not None and stamp[::2] == known.stamp[::2]:
+            # Another run in the same file may have changed its time, or a lock that kept it from being read is gone.
+            self._settle(known, path)
+            return
         if stamp is None:
             path.unlink(missing_ok=True)
             known.translator, known.stamp = None, None
@@ -195,8 +197,12 @@ class Translations:
                 known, SourceError(f"cannot be read: {reason}", path=known.log.name, code="unreadable")
             )
             return
+        self._settle(known, path)
+        known.stamp = stamp
+
+    def _settle(self, known: _Translation, path: Path) -> None:
+        known.failure = None
         note(str(path), None)
-        known.failure, known.stamp = None, stamp
 
     def _fail(self, known: _Translation, failure: SourceError) -> None:
         known.failure = failure

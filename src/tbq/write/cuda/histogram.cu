@@ -6,9 +6,9 @@
 // memory is zeroed before.
 //
 // Before this text come THREADS, EDGES, and the tables that are made of the edges of the host:
-// `edges32` (rounded up to float32) and `edges64`, each with a NaN behind the last one, and `starts`: of each
+// `edges32` (rounded up to float32) and `edges64`, each followed by a NaN, and `starts`: for each
 // group of numbers that share the first 13 bits of `order`, how many of `edges32` are at or below all of
-// them. No group has more than one edge above its least number.
+// them. No group has more than one edge above its smallest number.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -94,8 +94,8 @@ struct Plain {
 __device__ const float* edges_as(float) { return (const float*)edges32; }
 __device__ const double* edges_as(double) { return (const double*)edges64; }
 
-// NaNs are the one that operations yield: a number's own could be the mark of memory that nothing was written
-// to.
+// A NaN becomes the one that operations yield: its own bits could be the mark of memory that still waits for
+// its value.
 __device__ double usual(double number) {
   return number != number ? __longlong_as_double(0x7ff8000000000000ll) : number;
 }
@@ -128,7 +128,7 @@ __device__ void gather(Moments& own, double* shared) {
 template <class Number>
 struct Search {
   unsigned short starts[GROUPS];
-  Number edges[BINS];  // with the NaN behind the last one
+  Number edges[BINS];  // followed by a NaN
 };
 
 template <class Number>

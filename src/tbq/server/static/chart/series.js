@@ -175,6 +175,16 @@ export function leaving(series, x, y, log) {
   return found;
 }
 
+/** A curve whose band ends where the curve leaves the range: there, a band would only hide the other curves.
+ * @param {Series} each @param {[number, number]} y @returns {Series} */
+export function bandWithin(each, [low, high]) {
+  if (!each.lower || !each.upper) return each;
+  const isOutside = (/** @type {number} */ k) => each.last[k] < low || each.last[k] > high;
+  const end = (/** @type {import("../types.js").Values} */ values) =>
+    Float64Array.from(values, (value, k) => (isOutside(k) ? each.last[k] : value));
+  return { ...each, lower: end(each.lower), upper: end(each.upper) };
+}
+
 /**
  * The last search: series share their columns, so the next search is usually the same.
  * @type {{ all: any, x: number, at: number }}

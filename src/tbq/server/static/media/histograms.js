@@ -85,6 +85,12 @@ function stepNames(list) {
     : steps.map((step) => (count(step).length > 8 ? `…${count(step).slice(-6)}` : count(step)));
 }
 
+/** The rows that are labelled: every nth, at most so many. @param {number} rows @param {number} most */
+function named(rows, most) {
+  const every = Math.ceil(rows / most);
+  return Array.from({ length: Math.ceil(rows / every) }, (_, i) => i * every);
+}
+
 /** @param {HTMLCanvasElement} canvas @param {any} columns @param {string} tint */
 function ridges(canvas, { steps, names, edges, counts }, tint) {
   const { context, width, height, ink } = emptied(canvas);
@@ -125,11 +131,7 @@ function ridges(canvas, { steps, names, edges, counts }, tint) {
   axis(context, ticks(x, Math.floor((right - LEFT) / 70), "value"), toX, bottom, ink);
   context.textAlign = "right";
   context.textBaseline = "middle";
-  const shown = Math.min(steps.length, 5);
-  for (let i = 0; i < shown; i++) {
-    const row = Math.round((i * (steps.length - 1)) / Math.max(1, shown - 1));
-    context.fillText(names[row], LEFT - 8, yOf(row) - 3, LEFT - 10);
-  }
+  for (const row of named(steps.length, 5)) context.fillText(names[row], LEFT - 8, yOf(row) - 3, LEFT - 10);
 }
 
 /**
@@ -183,9 +185,9 @@ function heat(canvas, { steps, names, edges, counts, quantiles }, tint) {
   context.textBaseline = "middle";
   for (const { at, label } of ticks(y, Math.floor((bottom - 8) / 36), "value"))
     context.fillText(label, LEFT - 8, toY(at));
-  const shown = Math.min(steps.length, Math.max(2, Math.floor((right - LEFT) / 80)));
-  const marks = Array.from({ length: shown }, (_, i) =>
-    Math.round((i * (steps.length - 1)) / Math.max(1, shown - 1)),
-  ).map((row) => ({ at: row, label: names[row] }));
+  const marks = named(steps.length, Math.max(2, Math.floor((right - LEFT) / 80))).map((row) => ({
+    at: row,
+    label: names[row],
+  }));
   axis(context, marks, (row) => LEFT + (row + 0.5) * wide, bottom, ink);
 }
