@@ -29,19 +29,19 @@ class _Column(NamedTuple):
     values: NDArray[np.float64]
     present: NDArray[np.uint8]
     kinds: NDArray[np.uint8]
-    whole: NDArray[np.int64]
+    integers: NDArray[np.int64]
     texts: int
     first_text: bytes
 
     def cells(self) -> Any:
         """The cells of a column that may hold the steps: an array if all are whole numbers, else a list."""
         if (self.kinds == _WHOLE).all():
-            return self.whole
+            return self.integers
         text = self.first_text.decode("utf-8", "replace")
-        rows = zip(self.kinds.tolist(), self.whole.tolist(), self.values.tolist(), strict=True)
+        rows = zip(self.kinds.tolist(), self.integers.tolist(), self.values.tolist(), strict=True)
         return [
-            whole if kind == _WHOLE else value if kind == _NUMBER else None if kind == _BLANK else text
-            for kind, whole, value in rows
+            integer if kind == _WHOLE else value if kind == _NUMBER else None if kind == _BLANK else text
+            for kind, integer, value in rows
         ]
 
 
