@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _BLANK, _WHOLE, _NUMBER = 0, 1, 2  # what the core says of a cell
 
 
-class _Column(NamedTuple):
+class _CsvColumn(NamedTuple):
     values: NDArray[np.float64]
     present: NDArray[np.uint8]
     kinds: NDArray[np.uint8]
@@ -81,7 +81,7 @@ class CsvTable:
                 if used < len(data) and not Growing()(self._path, size) and self._is_row(line):
                     reader.read(line)
                     self._at_end, used = True, len(data)
-                self._add([_Column(*reader.take(place)) for place in range(len(self._names))], sink)
+                self._add([_CsvColumn(*reader.take(place)) for place in range(len(self._names))], sink)
             position = self._reached.position + used
             self._reached.advance(file, position)
         self.problems = [*self._remarks(), *unfinished(self._path, position, size)]
@@ -100,7 +100,7 @@ class CsvTable:
         reader = _core.CsvReader(len(self._names), [])
         return reader.read(line) > 0 and not reader.bad_lines
 
-    def _add(self, read: list[_Column], sink: Sink) -> None:
+    def _add(self, read: list[_CsvColumn], sink: Sink) -> None:
         import numpy as np
 
         columns = dict(zip(self._names, read, strict=True))
