@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 _BLANK, _WHOLE, _NUMBER = 0, 1, 2  # what the core says of a cell
 
 
-class _Column(NamedTuple):
+class _CsvColumn(NamedTuple):
     values: NDArray[np.float64]
     present: NDArray[np.uint8]
     kinds: NDArray[np.uint8]
-    whole: NDArray[np.int64]
+    integers: NDArray[np.int64]
     texts: int
     first_text: bytes
 
     def cells(self) -> Any:
         """The cells of a column that may hold the steps: an array if all are whole numbers, else a list."""
         if (self.kinds == _WHOLE).all():
-            return self.whole
+            return self.integers
         text = self.first_text.decode("utf-8", "replace")
-        rows = zip(self.kinds.tolist(), self.whole.tolist(), self.values.tolist(), strict=True)
+        rows = zip(self.kinds.tolist(), self.integers.tolist(), self.values.tolist(), strict=True)
         return [
-            whole if kind == _WHOLE else value if kind == _NUMBER else None if kind == _BLANK else text
-            for kind, whole, value in rows
+            integer if kind == _WHOLE else value if kind == _NUMBER else None if kind == _BLANK else text
+            for kind, integer, value in rows
         ]
 
 
@@ -81,7 +81,7 @@ class CsvTable:
                 if used < len(data) and not Growing()(self._path, size) and self._is_row(line):
                     reader.read(line)
                     self._at_end, used = True, len(data)
-                self._add([_Column(*reader.take(place)) for place in range(len(self._names))], sink)
+                self._add([_CsvColumn(*reader.take(place)) for place in range(len(self._names))], sink)
             position = self._reached.position + used
             self._reached.advance(file, position)
         self.problems = [*self._remarks(), *unfinished(self._path, position, size)]
@@ -100,7 +100,7 @@ class CsvTable:
         reader = _core.CsvReader(len(self._names), [])
         return reader.read(line) > 0 and not reader.bad_lines
 
-    def _add(self, read: list[_Column], sink: Sink) -> None:
+    def _add(self, read: list[_CsvColumn], sink: Sink) -> None:
         import numpy as np
 
         columns = dict(zip(self._names, read, strict=True))

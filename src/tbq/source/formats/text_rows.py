@@ -85,9 +85,9 @@ def parsed(cell: str) -> float | str | None:
         return float(text == "true")
     if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
         return cell
-    whole = _WHOLE.fullmatch(text)
-    if whole:
-        return int(whole[1])
+    digits = _WHOLE.fullmatch(text)
+    if digits:
+        return int(digits[1])
     number = float(text)
     return number if math.isfinite(number) or "n" in text else cell  # 1e999 is not infinite
 
