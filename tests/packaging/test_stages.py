@@ -78,7 +78,7 @@ def test_a_stage_imports_only_earlier_stages() -> None:
 #: What commands import besides `tbq` itself, the ground floor and each other: how to draw, where output goes, the
 #: words that options take, the columns of tables, and the names that Tab completes.
 OF_COMMANDS = (
-    "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.tensorboard", "tbq.columns",
+    "tbq.export", "tbq.table", "tbq.logdir", "tbq.results", "tbq.tensorboard", "tbq.columns.times",
     "tbq.decode.options", "tbq.decode.glance", "tbq.plot.options", "tbq.rewriting.options",
 )  # fmt: skip
 
