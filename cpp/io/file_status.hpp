@@ -21,6 +21,11 @@ struct FileStatus {
   bool is_same_file(const FileStatus& other) const {
     return error == other.error && device == other.device && inode == other.inode;
   }
+  // Whether both are the same file with the same bytes; its name, mode or links may have changed.
+  bool is_unwritten_since(const FileStatus& other) const {
+    return is_same_file(other) && is_regular == other.is_regular && size == other.size &&
+           modified == other.modified;
+  }
 };
 
 FileStatus status_of(const std::string& path);

@@ -23,7 +23,7 @@ const char* file_change_name(FileChange change) {
 
 FileChange LiveFile::compare(const FileStatus& found) const {
   if (!known) return found.error == 0 ? FileChange::added : FileChange::none;
-  if (found == status) return has_rest ? FileChange::grown : FileChange::none;
+  if (found.is_unwritten_since(status)) return has_rest ? FileChange::grown : FileChange::none;
   if (found.error != 0) return status.error != 0 ? FileChange::none : FileChange::gone;
   if (status.error != 0 || !found.is_same_file(status) || found.size < status.size)
     return FileChange::replaced;

@@ -294,6 +294,25 @@ def test_a_file_that_may_be_read_later(tmp_path: Path) -> None:
     assert steps(follower.poll().table()) == [1]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="modes and links")
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_with_another_mode_or_link_is_nothing_new(tmp_path: Path, packed: bool) -> None:
+    """A backup made of links, or another reader of a shared cache of objects."""
+    path = log(tmp_path / "runs" / "a", 1, 2)
+    if packed:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    follower = tbq.follow(tmp_path / "runs")
+    follower.poll()
+    for change in (
+        lambda: path.chmod(0o600),
+        lambda: os.link(path, tmp_path / "other"),
+        lambda: (tmp_path / "other").unlink(),
+    ):
+        change()
+        assert not follower.poll()
+    assert steps(follower.table()) == [1, 2]
+
+
 def test_what_was_stopped_goes_on() -> None:
     """A failing callback is like Ctrl-C: nothing that was read is lost, and the next poll returns the rest."""
     import tempfile
