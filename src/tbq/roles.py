@@ -120,6 +120,7 @@ def split(tag: str) -> Split:
     return "evaluation" if is_evaluation(tag) else "training" if is_training(tag) else ""
 
 
+@lru_cache(maxsize=1 << 15)  # a screen sorts the same tags again and again
 def main_first(tag: str, is_single: bool) -> tuple[bool, bool, bool]:
     """A sort key for the few tags that fit: curves before single values, losses and scores, then validation, first.
 

@@ -129,7 +129,7 @@ def test_in_tmux(runs: Path, tmp_path: Path) -> None:
         screen = terminal.shows("runs (9)", "⣀", "q quit")
         assert charts(screen)
         terminal.type("p", "j", "s", "s")
-        terminal.shows("◆ lr", "smooth 0.6", "○ lr=0.01/seed=0  step 200")
+        terminal.shows("◆ val/accuracy", "smooth 0.6", "○ lr=0.01/seed=0  step 200")
         terminal.type("4")
         terminal.shows("weights/layer1", "█", "median")
         terminal.type("q")

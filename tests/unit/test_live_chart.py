@@ -104,11 +104,21 @@ def test_the_picture_has_the_extremes_and_where_nan_begins(
 
 
 def test_losses_of_validation_come_first_and_single_values_last(
-    tmp_path: Path, live: Callable[..., LiveCurves]
+    tmp_path: Path, live: Callable[..., LiveCurves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, range(1), **{"hparam/loss": float})
     write(tmp_path, range(3), **{"a": float, "train/loss": float, "val/loss": float})
-    assert live(tmp_path).tags() == (["val/loss", "train/loss", "a", "hparam/loss"], 4)
+    curves = live(tmp_path)
+    assert curves.tags() == (["val/loss", "train/loss", "a", "hparam/loss"], 4)
+    drawn: list[Any] = []
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, *_, **__: drawn.append(figure))
+    curves.picture()
+    assert [ax.get_title(loc="left") for ax in drawn[0].axes] == [
+        "val/loss",
+        "train/loss",
+        "a",
+        "hparam/loss",
+    ]
     heads = re.findall("<th[^>]*>([^<]*)", tbq.open(tmp_path)._repr_html_())
     assert heads[-3:] == ["val/loss", "train/loss", "a"]
 

@@ -78,7 +78,7 @@ def test_keys(app: WatchApp) -> None:
         model = app.model
         await until(pilot, lambda: drawn(app))
         await pilot.press("slash", *"acc", "enter")
-        assert model.tags == ["train/accuracy", "val/accuracy", "hparam/accuracy"]
+        assert model.tags == ["val/accuracy", "train/accuracy", "hparam/accuracy"]
         await pilot.press("slash", *"x", "escape")
         assert model.tag_filter == "acc"
         await pilot.press("escape")
@@ -89,8 +89,8 @@ def test_keys(app: WatchApp) -> None:
         assert model.run == "resumed"
         await pilot.press("g", "tab", "right", "left", "p", "s", "l", "x", "o", "space", "w")
         assert (model.tag, model.pins, model.smooth, model.log) == (
-            "train/loss",
-            ["train/loss"],
+            "val/loss",
+            ["val/loss"],
             0.3,
             True,
         )
@@ -172,7 +172,7 @@ def test_zoom_is_of_all_charts_on_the_screen(app: WatchApp) -> None:
         await pilot.press(*["right"] * 5)
         await until(pilot, lambda: drawn(app) and model.tag == "hparam/accuracy")  # which has one point
         await pilot.press("plus")
-        assert model.zoom == (109.5, 200)  # the chart beside it begins at step 19
+        assert model.zoom == (100, 200)  # the chart beside it begins at step 0
         await until(pilot, lambda: drawn(app) and "160" in text(app))
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: "no data in this range" in text(app))

@@ -185,6 +185,13 @@ def test_pages_and_full_screen() -> None:
     assert not made.full
 
 
+def test_losses_and_scores_come_before_learning_rates_and_the_rest() -> None:
+    single = series("hparam/loss")._replace(rows=1)
+    made = model(a=latest(single, *map(series, ("gpu", "lr", "train/loss", "val/acc", "val/loss"))))
+    assert made.tags == ["val/acc", "val/loss", "train/loss", "gpu", "lr", "hparam/loss"]
+    assert made.tag == "val/acc"
+
+
 def test_pins_come_first_and_give_the_values() -> None:
     made = model(a=latest(series("x"), series("y"), series("z")))
     assert made.value_tags == ["x"]

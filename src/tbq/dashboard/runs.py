@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tbq.following import states
 from tbq.following.states import RunState
 from tbq.plot.colours import AMBER, GREEN, GREY, RED
+from tbq.roles import main_first
 from tbq.states import GLYPHS
 from tbq.text import natural
 
@@ -51,11 +52,12 @@ class ShownRun(RunState):
 
 
 def tags_of(runs: Iterable[ShownRun], kind: str = "scalars") -> list[str]:
-    """All tags of one kind, `layer_9` before `layer_10`; scalars with only one value per run come last."""
+    """All tags of one kind, `layer_9` before `layer_10`; of scalars, losses and scores first (`roles.main_first`)."""
     most: dict[str, int] = {}  # the most values that any run has, by tag
     for run in runs:
         series = run.scalars.values() if kind == "scalars" else run.non_scalars.values()
         for each in series:
             if each.kind == kind:
                 most[each.tag] = max(most.get(each.tag, 0), each.rows)
-    return sorted(most, key=lambda tag: (kind == "scalars" and most[tag] < 2, natural(tag), tag))
+    names = sorted(most, key=lambda tag: (natural(tag), tag))
+    return sorted(names, key=lambda tag: main_first(tag, most[tag] < 2)) if kind == "scalars" else names

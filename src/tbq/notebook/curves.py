@@ -121,7 +121,8 @@ class LiveCurves:
             return None
         with collected_warnings():
             try:
-                figure: Any = self._points(tags[:_DRAWN_TAGS], runs[-_DRAWN_RUNS:]).plot()
+                drawn = tags[:_DRAWN_TAGS]
+                figure: Any = self._points(drawn, runs[-_DRAWN_RUNS:]).plot(drawn)
             except SelectionError:  # the rows went meanwhile
                 return None
         out = io.BytesIO()
