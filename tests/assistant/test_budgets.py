@@ -159,13 +159,21 @@ def test_the_tools_cost_little() -> None:
 def test_any_lines_stay_within_any_budget(lines: list[str], name: str, budget: int) -> None:
     answer = ToolAnswer(budget, ["tbq", "show", "runs", name])
     answer.say(name)
-    answer.listing("names", lines, "names", "narrow run=")
+    answer.listing("names", lines, "name", "narrow run=")
     answer.note(name)
     text = answer.text
     assert tokens(text) <= budget
     assert text.startswith(MARK)
     if tokens("".join(lines)) > budget:
         assert "left out" in text or "cut to the budget" in text
+
+
+def test_what_is_left_out_is_counted() -> None:
+    answer = ToolAnswer(300)
+    answer.listing("runs", ["a"], "run", "narrow run=", left_out=1)
+    answer.listing("tags", ["b"], "tag", left_out=2)
+    assert "… 1 more run left out: narrow run=" in answer.text
+    assert "… 2 more tags left out" in answer.text
 
 
 @given(st.text(), st.integers(0, 50))

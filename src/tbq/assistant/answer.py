@@ -32,7 +32,7 @@ class _List:
 
     title: str | None
     lines: list[str]
-    noun: str
+    noun: str  # for one line
     hint: str
     least: int  # lines left out before the list was made
     shown: int = 0
@@ -43,7 +43,7 @@ class _List:
         lines += self.lines[: self.shown]
         if left:
             hint = f": {self.hint}" if self.hint else ""
-            lines.append(f"… {left:,} more {self.noun} left out{hint}")
+            lines.append(f"… {counted(left, f'more {self.noun}')} left out{hint}")
         return "\n".join(lines)
 
 

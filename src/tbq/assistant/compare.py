@@ -59,12 +59,12 @@ def compare(log: LiveLog, a: str, b: str, metric: str | None = None) -> ToolAnsw
     shared = len(set(first) & set(second))
     if shared:
         answer.note(f"{counted(shared, 'run')} in both a and b")
-    answer.listing("hyperparameters that differ (a, b)", _hparams(log, first, second), "hyperparameters")
+    answer.listing("hyperparameters that differ (a, b)", _hparams(log, first, second), "hyperparameter")
     answer.say(_parting(log, tag, first, second))
     tags = [tag, *(each for each in _metrics(log, [*first, *second]) if each != tag)]
     rows = [row for each in tags[:_MOST_METRICS] for row in _metric(log, each, first, second)]
     hint = "tbq compare shows all" if len(first) == len(second) == 1 else ""
-    answer.listing("metrics (a, b, b - a)", rows, "metrics", hint, max(len(tags) - _MOST_METRICS, 0))
+    answer.listing("metrics (a, b, b - a)", rows, "metric", hint, max(len(tags) - _MOST_METRICS, 0))
     return answer
 
 

@@ -71,8 +71,9 @@ def curve(
         ends = min(int(each.steps.min()) for each in series), max(int(each.steps.max()) for each in series)
         raise AskedWrongError(f"no value in steps {steps}; there are steps {ends[0]} to {ends[1]}")
     if total > len(series):
-        what = "groups" if by else "series"
-        answer.note(f"{total - len(series):,} more {what} left out, the best are shown: name run= or by=")
+        left = total - len(series)
+        what = counted(left, "more group") if by else f"{left:,} more series"
+        answer.note(f"{what} left out, the best are shown: name run= or by=")
     if len(inside) < len(cut):
         answer.note(f"{len(cut) - len(inside):,} series without values in steps {steps}")
     _say(answer, inside, points)

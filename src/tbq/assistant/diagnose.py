@@ -49,14 +49,14 @@ def diagnose(log: LiveLog, run: str | None = None, job: Job | None = None) -> To
 
 def _say(log: LiveLog, answer: ToolAnswer, found: Diagnosis) -> None:
     answer.say(f"{shown(found.run)}: {found.verdict}")
-    answer.listing("what happened", found.happened, "lines")
+    answer.listing("what happened", found.happened, "line")
     if found.before:
-        answer.listing("what changed before", found.before, "quantities")
+        answer.listing("what changed before", found.before, "change")
     if found.missing:
         answer.say(f"not in the log: {', '.join(found.missing)}")
     if found.compared:
-        answer.listing("other runs", found.compared, "lines")
-    answer.listing("findings of the doctor", _finding_lines(log, found.findings), "lines", "tbq doctor")
+        answer.listing("other runs", found.compared, "line")
+    answer.listing("findings of the doctor", _finding_lines(log, found.findings), "line", "tbq doctor")
 
 
 def _finding_lines(log: LiveLog, findings: Sequence[Finding]) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _needing(log: LiveLog, answer: ToolAnswer) -> None:
                     lines.append(f"{shown(run)}: {state} at step {known.step}{broken}")
     answer.say(f"{counted(len(runs), 'run')}, of which {len(lines):,} did not end well")
     if lines:
-        answer.listing(None, lines, "runs", "diagnose one of them with run=")
+        answer.listing(None, lines, "run", "diagnose one of them with run=")
 
 
 def _quoted(hparams: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def leaderboard(
             _run_line(name, states.get(name), finite[name], hparams.get(name, {}), varying)
             for name in ranked[:count]
         ],
-        "runs",
+        "run",
         'by="run" ranks runs' if groups is not None else "raise top, or run the command",
         max(len(ranked) - count, 0),
     )
@@ -76,7 +76,7 @@ def leaderboard(
             map(
                 _importance_line, [each for each in shares if each.values > 1 or each.importance is not None]
             ),
-            "hyperparameters",
+            "hyperparameter",
         )
     _not_counted(log, answer, tag, runs, of_runs)
     return answer
@@ -131,7 +131,7 @@ def _configurations(
     answer.listing(
         f"{counted(len(board.rows), 'configuration')} (mean ± std over runs){why}",
         lines[:top],
-        "configurations",
+        "configuration",
         "raise top, name run=, or run the command",
         max(len(lines) - top, 0),
     )

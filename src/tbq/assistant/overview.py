@@ -67,9 +67,9 @@ def _runs(log: LiveLog, runs: list[str], answer: ToolAnswer, *, listed: bool) ->
             )
     if listed:
         lines = [f"{shown(run)}: {states.get(run, 'not read yet')}, step {steps.get(run)}" for run in runs]
-        answer.listing("runs", lines, "runs", "narrow run=")
+        answer.listing("runs", lines, "run", "narrow run=")
     elif not log.hparams:
-        answer.listing("runs", map(shown, runs), "runs", "narrow run=")
+        answer.listing("runs", map(shown, runs), "run", "narrow run=")
 
 
 def _more(count: int) -> str:
@@ -101,7 +101,7 @@ def _hparams(log: LiveLog, answer: ToolAnswer) -> None:
             listed = f"{len(ordered):,} values from {shown(ordered[0])} to {shown(ordered[-1])}"
         lines.append(f"{shown(name)}: {listed}")
     answer.listing(
-        "hyperparameters that vary (value, runs)", lines, "hyperparameters", "sql on the table hparams"
+        "hyperparameters that vary (value, runs)", lines, "hyperparameter", "sql on the table hparams"
     )
     if same:
         answer.say(f"the same in all runs: {some(same, _FEW)}")
@@ -121,12 +121,10 @@ def _tags(log: LiveLog, runs: list[str], answer: ToolAnswer, wanted: set[str] | 
             if kind == "hparams" and wanted is None:
                 continue  # the list of hyperparameters says what they hold
             what = _ROLES[_role(tag)] if kind == "scalars" else kind
-            about = f"{counted(count, 'run')}, {compact(rows)} rows"
+            about = f"{counted(count, 'run')}, {compact(rows)} row{'s' * (rows != 1)}"
             groups.setdefault(what, []).append(f"{shown(tag)} ({about})")
     for what in sorted(groups, key=lambda what: [*_ROLES.values(), what].index(what)):
-        answer.listing(
-            f"{what}:", [f"  {line}" for line in groups[what]], f"{what.split(',')[0]}", "narrow tag="
-        )
+        answer.listing(f"{what}:", [f"  {line}" for line in groups[what]], "tag", "narrow tag=")
 
 
 def _role(tag: str) -> str:
@@ -167,6 +165,6 @@ def _problems(log: LiveLog, answer: ToolAnswer) -> None:
         first = log.without_paths(problems[0].message)
         lines.append(f"{severity} {code}, {counted(len(problems), 'time')}{where}; the first: {first}")
     if lines:
-        answer.listing("damaged:", lines, "kinds of problems", "tbq doctor")
+        answer.listing("damaged:", lines, "kind", "tbq doctor")
     else:
         answer.say("no damage was found")

@@ -49,7 +49,7 @@ def sql(log: LiveLog, query: str, limit: int = MOST_ROWS, job: Job | None = None
     answer.say(
         f"{counted(facts['rows'], 'row')} of {counts}" if facts["more"] else counted(facts["rows"], "row")
     )
-    answer.listing(head, rows, "rows", "add where, order by, limit, or aggregate", left or 0)
+    answer.listing(head, rows, "row", "add where, order by, limit, or aggregate", left or 0)
     if any(_is_rounded(each, kind) for column, kind in zip(lists, types, strict=True) for each in column):
         answer.note(f"numbers have {_DIGITS} digits here; cast them to varchar for all")
     if left is None:

@@ -7,7 +7,7 @@ import { matcher } from "./match.js";
 import { Card } from "./card.js";
 import { Empty, Icon } from "./menu.js";
 import { report } from "./api.js";
-import { count } from "./format.js";
+import { count, counted } from "./format.js";
 
 const FIRST = report === null ? 12 : 1000; // cards of a section before the user asks for more
 const SECTIONS = 40;
@@ -64,13 +64,13 @@ export function Curves() {
     ${
       list.length > more &&
       html`<button type="button" class="button more" onClick=${() => setMore(more + SECTIONS)}>
-        Show ${Math.min(SECTIONS, list.length - more)} of ${count(list.length - more)} more sections
+        Show ${Math.min(SECTIONS, list.length - more)} of ${counted(list.length - more, "more section")}
       </button>`
     }
     ${
       !list.length &&
       html`<${Empty} title="No tag matches the search">
-        ${count(scalarTags.value.length)} tags are hidden.${" "}
+        ${counted(scalarTags.value.length, "tag")} hidden.${" "}
         <button type="button" class="link" onClick=${() => (search.value = "")}>Clear the search</button>
       <//>`
     }

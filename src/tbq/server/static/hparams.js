@@ -21,7 +21,7 @@ import { filter, columns, dark } from "./state.js";
 import { emptied, inkOf } from "./chart/canvas.js";
 import { axisOf, gap, isMissing, marksOf, outward, share, shareOf, valueAt, viridis } from "./axes.js";
 import { Decisions } from "./decisions.js";
-import { number } from "./format.js";
+import { counted, number } from "./format.js";
 import { labels } from "./labels.js";
 import { Empty } from "./menu.js";
 import { Waiting } from "./curves.js";
@@ -187,6 +187,7 @@ export function Hparams() {
     filter.value = "";
   };
   const brushed = Object.keys(brushes.value).length > 0;
+  const total = counted(shown.value.length, "run");
   return html`<div class="hparams">
     <div class="media-bar">
       <span class="dim">
@@ -205,7 +206,7 @@ export function Hparams() {
     <div class="card">
       <canvas
         ref=${canvas} class="parallel" role="img"
-        aria-label=${`Parallel coordinates of ${shown.value.length} runs: ${keys.value.map(labelOf).join(", ")}`}
+        aria-label=${`Parallel coordinates of ${total}: ${keys.value.map(labelOf).join(", ")}`}
         onPointerDown=${press} onMouseMove=${hover} onMouseLeave=${() => (hot.value = null)}
       ></canvas>
     </div>

@@ -103,7 +103,7 @@ export function Pane({ children }) {
 function summary(list) {
   const all = runs.value.length;
   const on = shown.value.length;
-  const parts = [list === all ? `${count(all)} ${all === 1 ? "run" : "runs"}` : `${count(list)} of ${count(all)} runs`];
+  const parts = [list === all ? counted(all, "run") : `${count(list)} of ${counted(all, "run")}`];
   if (on !== list) parts.push(`${count(on)} shown`);
   /** @type {Record<string, number>} */
   const states = {};
@@ -131,7 +131,7 @@ function GroupMenu() {
         ${hparams.value.slice(0, 60).map(
           (each) => html`<${Item}
             key=${each.name} checked=${chosen.includes(each.name)} onClick=${() => toggle(each.name)}
-            hint=${each.differ ? `${each.values.length} values` : "same in all"}
+            hint=${each.differ ? counted(each.values.length, "value") : "same in all"}
           >
             ${each.name}
           <//>`,

@@ -3,7 +3,7 @@
 import { signal, computed, on, batch } from "./ui.js";
 import { fetchJson, fetchFrame, report } from "./api.js";
 import { matcher } from "./match.js";
-import { count, printable } from "./format.js";
+import { count, counted, printable } from "./format.js";
 import { natural } from "./order.js";
 import { labels } from "./labels.js";
 import { ascending, stepOf } from "./steps.js";
@@ -141,7 +141,7 @@ function readAsNames(text, list, known, wrong) {
     parts.push(
       some
         ? "Read as a name pattern, which excludes nothing."
-        : `Read as a name pattern, which matches none of ${count(list.length)} runs.`,
+        : `Read as a name pattern, which matches none of ${counted(list.length, "run")}.`,
     );
     if (wrong?.closest?.length) parts.push(`Closest: ${wrong.closest.join(", ")}.`);
     if (wrong && !wrong.word) parts.push(`As a condition: ${wrong.error}${wrong.hint ? ` – ${wrong.hint}` : ""}`);
@@ -163,7 +163,7 @@ function readAsCondition(text, list, answer, known) {
   const parts = [];
   if (!answer.ids.length && list.length)
     parts.push(
-      `The condition is true for none of ${count(list.length)} runs` +
+      `The condition is true for none of ${counted(list.length, "run")}` +
         (answer.unknown ? `; ${count(answer.unknown)} of them have no value for it.` : "."),
     );
   if (known) parts.push(`Read as a condition; to match names with these words, type ${text.replace(/^\S+/, "*$&*")}.`);

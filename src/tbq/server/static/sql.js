@@ -11,7 +11,7 @@ import { colourOf, higherIsBetter, hparams, legendLabels, mainTag, runs } from "
 import { labels } from "./labels.js";
 import { usual } from "./axes.js";
 import { Empty, download, copy, say } from "./menu.js";
-import { cell, count, number, onPoint } from "./format.js";
+import { cell, count, counted, number, onPoint } from "./format.js";
 
 /**
  * @type {import("./types.js").Signal<{ query: string, names: string[], types: string[], columns: any[], rows: number,
@@ -131,7 +131,7 @@ export function Sql() {
           result.value &&
           html`
             <span class="dim" id="rows">
-              ${count(result.value.rows)} ${result.value.rows === 1 ? "row" : "rows"}
+              ${counted(result.value.rows, "row")}
               ${result.value.more ? " (result cut)" : ""} · ${number(result.value.seconds, 2)} s
             </span>
             <button type="button" class="chip" onClick=${saveCsv}>CSV</button>

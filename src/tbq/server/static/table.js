@@ -308,7 +308,7 @@ export function RunsTable() {
     ${
       printing.value &&
       end < list.length &&
-      html`<p class="dim">${count(list.length - end)} more rows are not printed.</p>`
+      html`<p class="dim">${counted(list.length - end, "more row")} not printed.</p>`
     }
     ${active && html`<${WholeName} row=${list[cursor.value]} index=${cursor.value} left=${left} />`}
     ${!list.length && html`<div class="table-empty"><${Nothing} /></div>`}
@@ -363,7 +363,7 @@ function Nothing() {
       Waiting for event files${server.value?.title ? ` in ${server.value.title}` : ""}.
     <//>`;
   return html`<${Empty} title="No run matches the filter">
-    ${count(runs.value.length)} runs are hidden.${" "}
+    ${counted(runs.value.length, "run")} hidden.${" "}
     <button type="button" class="link" onClick=${() => (filter.value = "")}>Clear the filter</button>
   <//>`;
 }

@@ -3,7 +3,7 @@
 import { html, useState } from "../ui.js";
 import { useAsk } from "../ask.js";
 import { Icon } from "../menu.js";
-import { count } from "../format.js";
+import { count, counted } from "../format.js";
 import { RunLabel } from "./parts.js";
 
 /** @param {{ tag: string, list: any[] }} props */
@@ -45,7 +45,7 @@ function Node({ run, tag, mark, each, most }) {
   const line = html`
     <span class="tree-name">${each.name}</span>
     <span class="tree-bar" style=${{ width: `${(each.count / most) * 80}px` }}></span>
-    <span class="dim">${each.leaf ? each.op : `${count(each.count)} ${each.count === 1 ? "node" : "nodes"}`}</span>
+    <span class="dim">${each.leaf ? each.op : counted(each.count, "node")}</span>
     ${!each.leaf && ops && html`<span class="dim ops">${ops}</span>`}
   `;
   return html`<li>

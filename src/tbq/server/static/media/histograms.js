@@ -7,7 +7,7 @@ import { rgb } from "../chart/raster.js";
 import { ticks, scale, toPixels } from "../chart/scale.js";
 import { colourOf } from "../runs.js";
 import { dark } from "../state.js";
-import { count, number, compact } from "../format.js";
+import { count, counted, number, compact } from "../format.js";
 import { stepsOf } from "../steps.js";
 import { Modes, RunLabel } from "./parts.js";
 
@@ -57,7 +57,7 @@ function Histogram({ tag, each }) {
   };
   return html`<div class="card media-card">
     <${RunLabel} run=${each.run}>
-      ${tip || (data ? `${count(data.header.total ?? data.columns.steps.length)} steps` : "")}
+      ${tip || (data ? counted(data.header.total ?? data.columns.steps.length, "step") : "")}
     <//>
     ${error && html`<p class="failed">${error}</p>`}
     <canvas

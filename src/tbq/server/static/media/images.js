@@ -3,7 +3,7 @@
 import { html, signal, useRef, useEffect } from "../ui.js";
 import { link, report } from "../api.js";
 import { Dialog, IconButton } from "../menu.js";
-import { count } from "../format.js";
+import { count, counted } from "../format.js";
 import { kept } from "../state.js";
 import { stepAt, RunLabel } from "./parts.js";
 
@@ -51,7 +51,7 @@ function RunImages({ tag, each }) {
     <${RunLabel} run=${each.run}>
       ${
         allSteps.value
-          ? `${places.length < each.steps.length ? `last ${places.length} of ` : ""}${count(each.steps.length)} steps`
+          ? (places.length < each.steps.length ? `last ${places.length} of ` : "") + counted(each.steps.length, "step")
           : `step ${count(each.steps[at])}`
       }
       ${

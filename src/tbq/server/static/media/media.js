@@ -8,7 +8,7 @@ import { ranges, report } from "../api.js";
 import { useAsk } from "../ask.js";
 import { Empty, Icon } from "../menu.js";
 import { Waiting } from "../curves.js";
-import { count } from "../format.js";
+import { count, counted } from "../format.js";
 import { ascending, stepsOf } from "../steps.js";
 import { stepAt } from "./parts.js";
 import { Images } from "./images.js";
@@ -87,7 +87,7 @@ export function Media() {
         (tag) => html`<${TagSection} key=${`${now.name} ${tag.tag}`} kind=${now.name} tag=${tag} View=${now.View} />`,
       )}
     ${!list.length && html`<${Empty} title="No tag matches the search" />`}
-    ${list.length > 40 && html`<p class="dim">${count(list.length - 40)} more tags. Search to see them.</p>`}
+    ${list.length > 40 && html`<p class="dim">${counted(list.length - 40, "more tag")}. Search to see them.</p>`}
   </div>`;
 }
 
@@ -140,7 +140,7 @@ function TagSection({ kind: name, tag, View }) {
       <span>${tag.tag}</span>
       <span class="rule"></span>
       <span class="dim">
-        ${count(list.length)} of ${count(tag.kinds[name])} ${tag.kinds[name] === 1 ? "run" : "runs"}
+        ${count(list.length)} of ${counted(tag.kinds[name], "run")}
       </span>
     </h2>
     ${tag.description && html`<p class="dim">${tag.description}</p>`}
