@@ -2,12 +2,14 @@
 
 import errno
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -313,6 +315,30 @@ def test_a_folder_that_takes_nothing_is_told_by_every_format(
         OutputError, match=r"out\.\w+: cannot be written: permission denied\n  choose a folder"
     ):
         write(pa.table({"a": [1]}), tmp_path / f"out.{ending}")
+
+
+@pytest.mark.parametrize("ending", ["sqlite", "duckdb"])
+def test_databases_on_a_full_disk_name_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    connect = sqlite3.connect
+
+    def small(path: str) -> sqlite3.Connection:
+        base = connect(path)
+        base.execute("pragma max_page_count = 2")
+        return base
+
+    def full(*_: object, **__: object) -> None:
+        raise duckdb.IOException('IO Error: Could not write file "a": No space left on device')
+
+    monkeypatch.setattr("sqlite3.connect", small)
+    monkeypatch.setattr("duckdb.connect", full)
+    with pytest.raises(
+        OutputError,
+        match=r"out\.\w+: cannot be written: no space left on device\n  free some space, or write",
+    ):
+        write(pa.table({"a": ["x" * 10_000] * 10}), tmp_path / f"out.{ending}")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_too_many_columns_for_sqlite(tmp_path: Path) -> None:

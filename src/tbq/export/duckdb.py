@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tbq.columns.rows import with_strings
 from tbq.errors import OutputError
 from tbq.export.options import distinct_columns
+from tbq.export.target import disk_full
 from tbq.text import sql_name
 
 if TYPE_CHECKING:
@@ -31,6 +32,6 @@ def write_many(tables: dict[str, pa.Table], path: Path, _: ExportOptions) -> Non
                 base.unregister("arriving")
     except duckdb.Error as failure:
         # DuckDB reports this although the file is already gone.
-        full = "No space left on device" in str(failure)
-        reason = "no space left on device" if full else str(failure)
-        raise OutputError(f"DuckDB cannot write it: {reason}") from failure
+        if "No space left on device" in str(failure):
+            raise disk_full() from failure
+        raise OutputError(f"DuckDB cannot write it: {failure}") from failure

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tbq.errors import OutputError
 from tbq.export.options import distinct_columns
 from tbq.export.rows import iso, json_text
+from tbq.export.target import disk_full
 from tbq.text import sql_name
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def write_many(tables: dict[str, pa.Table], path: Path, options: ExportOptions) 
             for name, table in tables.items():
                 _write_one(base, name, table, options)
     except sqlite3.Error as failure:
+        if "disk is full" in str(failure):
+            raise disk_full() from failure
         hint = (
             "SQLite holds 2,000 columns: use --layout long, or parquet" if "columns" in str(failure) else None
         )

@@ -373,6 +373,11 @@ def _explained(path: StrPath, left: str = "no partial file is left") -> Iterator
         raise unwritable(path, failure, left) from failure
 
 
+def disk_full() -> OSError:
+    """The system's error for a full disk, for writers that report it in words of their own."""
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def unwritable(path: StrPath, failure: OSError, left: str = "no partial file is left") -> OutputError:
     """The error for a write that the system refused; `left` says what a full disk leaves behind."""
     hints = {
