@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 from tbq.text import GAP
 
-# One part of a name: `key=value`, whose key may contain `_`, or a word, with the number after it (`lr_0.1`, `run 3`);
-# separators are / , ; _ and spaces.
-_PART = re.compile(r"[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?")
+# One part of a name: `key=value`, whose key may contain `_`, and any separator in quotes; or a word,
+# with the number after it (`lr_0.1`, `run 3`); separators are / , ; _ and spaces.
+_PART = re.compile(r"'[^'=]+'=[^/,; _]*|[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?")
 # The key of a part: `lr=` of `lr=0.1`, `lr` of `lr0.1`, `run ` of `run 3`.
 _KEY = re.compile(r"[^=]*=(?=[^=])|[^0-9.=-]+(?=-?[.]?[0-9])")
 

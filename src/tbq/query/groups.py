@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tbq.decode.reader import Reader
 
 _WANT = "run, hparam.NAME, a glob, or 're:…' with brackets around the group's name"
+_SEPARATOR = re.compile(r"[,;\s]")  # of the parts of a name: `tbq.labels` would cut there
 _NEXT_HPARAM = re.compile(rf",\s*(?={re.escape(HPARAM)})")
 
 
@@ -102,14 +103,18 @@ class Grouping:
 
 
 def _name(names: Sequence[str], values: Sequence[Any]) -> str:
-    """The name of a group; a text that looks like the next hyperparameter is quoted.
+    """The name of a group; quoted are empty texts, texts that look like the next hyperparameter, and names with commas.
 
-    >>> _name(["a", "b"], ["x, b=y", 1.0]), _name(["a", "b"], ["x", "y, b=1"])
-    ("a='x, b=y', b=1", "a=x, b='y, b=1'")
+    >>> _name(["a", "b"], ["x, b=y", 1.0]), _name(["a", "b"], ["x", "y, b=1"]), _name(["a,b"], [""])
+    ("a='x, b=y', b=1", "a=x, b='y, b=1'", "'a,b'=''")
     """
+    keys = [f"'{name}'" if _SEPARATOR.search(name) else name for name in names]
     texts = map(value_text, values)
-    shown = (repr(text) if any(f", {name}=" in text for name in names[1:]) else text for text in texts)
-    return ", ".join(f"{name}={text}" for name, text in zip(names, shown, strict=True))
+    shown = (
+        repr(text) if not text.strip() or any(f", {key}=" in text for key in keys[1:]) else text
+        for text in texts
+    )
+    return ", ".join(f"{key}={text}" for key, text in zip(keys, shown, strict=True))
 
 
 def hparam_names(by: str | Sequence[str]) -> list[str] | None:

@@ -2,9 +2,9 @@
 // labels.py is the same rule, and says why; tests/fixtures/rules/labels.json tests both.
 
 const GAP = "…";
-// One part of a name: key=value, whose key may contain _, or a word, with the number after it (lr_0.1, run 3);
-// separators are / , ; _ and spaces.
-const PART = /[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?/gu;
+// One part of a name: key=value, whose key may contain _, and any separator in quotes; or a word, with
+// the number after it (lr_0.1, run 3); separators are / , ; _ and spaces.
+const PART = /'[^'=]+'=[^/,; _]*|[^/,; =_][^/,; =]*=[^/,; _]*|[^/,; _]+(?:[_ ]-?[.]?[0-9][^/,; _]*)?/gu;
 // The key of a part: lr= of lr=0.1, lr of lr0.1, "run " of "run 3".
 const KEY = /^(?:[^=]*=(?=[^=])|[^0-9.=-]+(?=-?[.]?[0-9]))/u;
 
