@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +99,17 @@ def test_other_kinds(tmp_path: Path) -> None:
         demo.plot_text("val/loss", width=3)
     assert demo.image_text("samples", protocol="kitty").startswith("\x1b_Gf=100,a=T,c=32,")
     assert demo.image_text("samples", protocol="iterm").startswith("\x1b]1337;File=inline=1;width=32;")
+
+
+def test_small_differences_are_noise_only_in_32_bits(tmp_path: Path) -> None:
+    rows = [
+        {"step": i, "clock": 1.7e9 + i / 4, "loss": round(0.6931472 + i % 3 * 6e-8, 8)} for i in range(200)
+    ]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    log = tbq.open(tmp_path)
+    filled = {
+        tag: sum(any("\u2800" < each <= "\u28ff" for each in line) for line in drawn.split("\n"))
+        for tag in ("clock", "loss")
+        for drawn in [log.plot_text(tag, width=60, height=12)]
+    }
+    assert filled["clock"] > 6 and filled["loss"] == 1

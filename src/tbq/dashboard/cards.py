@@ -12,7 +12,7 @@ from tbq.dashboard.model import Model
 from tbq.numbers import number
 from tbq.plot.blocks import half_blocks, histogram_bars
 from tbq.plot.cells import Line, Span, clipped, filled, width
-from tbq.plot.chart import Chart, Columns, Curve, plot_width
+from tbq.plot.chart import Chart, Columns, Curve, noise_of, plot_width
 from tbq.plot.colours import AMBER
 from tbq.plot.ranges import left_words
 from tbq.roles import better
@@ -110,6 +110,7 @@ def _chart(model: Model, tag: str, picture: Picture, room: int, height: int) -> 
         max(hidden, 0),
         full=model.outliers,
         better=better(tag),
+        noise=noise_of((curve.raw or curve.columns).max for curve in drawn),
     )
     left = left_words(len({curve.name for curve, *_ in chart.leaving()}), "run")
     about = _about(model, tag)

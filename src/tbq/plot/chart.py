@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Axis = Literal["step", "relative", "wall", "value"]
 _FEWEST = 12  # the least width of a plot in cells, if the terminal is wide enough
 _LONGEST = 24  # cells of a name in the legend
-_NOISE = 4e-7  # relative difference below which 32-bit numbers count as equal
+NOISE = 4e-7  # relative difference below which 32-bit numbers count as equal
+_NOISE_64 = 1e-15
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Chart:
     marked: bool = True  # marks where curves leave the range
     full: bool = False  # the range covers outliers too
     better: Better | None = None  # which values are better, if that is known
+    noise: float = NOISE  # relative difference below which values count as equal
 
     def lines(self, width: int, height: int) -> list[Line]:
         """The chart in exactly `width` × `height` cells; the columns must be those of `plot_width(width)`."""
@@ -114,7 +116,7 @@ class Chart:
             return math.nan, math.nan
         if self.log:
             return (low, high) if high > low else (low - 0.5, high + 0.5)
-        if high - low <= _NOISE * max(abs(low), abs(high)):
+        if high - low <= self.noise * max(abs(low), abs(high)):
             space = abs(low) / 2 or 1.0
             return (low - space, high + space) if math.isfinite(low + space) else (low, high)
         if not math.isfinite(high - low):
@@ -319,6 +321,23 @@ class Chart:
         if remaining:
             line.append(Span(f" +{remaining}", dim=True))
         return line
+
+
+def noise_of(logged: Iterable[Floats]) -> float:
+    """The relative difference below which logged values count as equal: 32 bits must tell the values of a run apart.
+
+    >>> noise_of([np.array([0.1, 0.1 + 1e-9])]), noise_of([1.7e9 + np.arange(9.0)])
+    (1e-15, 1e-15)
+    >>> noise_of([np.array([1.0, 1 + 2**-23])])
+    4e-07
+    """
+    for values in logged:
+        finite = values[np.isfinite(values)]
+        with np.errstate(over="ignore", under="ignore"):
+            near = len(finite) and np.ptp(finite) <= NOISE * np.abs(finite).max()
+            if near and len(np.unique(finite.astype(np.float32))) < len(np.unique(finite)):
+                return _NOISE_64
+    return NOISE
 
 
 def _points(columns: Columns) -> Floats:

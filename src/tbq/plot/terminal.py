@@ -11,7 +11,7 @@ from tbq.arguments import whole
 from tbq.numbers import number
 from tbq.plot.cells import Line as Cells
 from tbq.plot.cells import Span, cell_len, clipped, filled, painted, width
-from tbq.plot.chart import Chart, Curve, plot_width
+from tbq.plot.chart import NOISE, Chart, Curve, noise_of, plot_width
 from tbq.plot.lines import Line, Panel
 from tbq.plot.pictures import chart_or_table
 from tbq.plot.ranges import drawn_range, left_words, positive, resumed_words, x_range, y_range
@@ -136,6 +136,8 @@ def _panel(panel: Panel, chart: Scalars, room: int, height: int, letters: dict[s
         limits=y_range(panel, options) if chosen else None,
         span=drawn_range(panel, options),
         marked=options.ylim == (None, None),
+        # A difference of 32-bit numbers may need more bits, and is noise nevertheless.
+        noise=NOISE if options.kind == "difference" else noise_of(panel.runs),
     )
     title: Cells = [Span(clipped(chart.y_name(panel), room - 2), bold=True)]
     words = [f"over {chart.x_name}"] if options.x != "step" or options.x_label is not None else []
