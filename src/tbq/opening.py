@@ -69,8 +69,8 @@ def open(  # noqa: A001 - tbq.open, as users read it
     other runs to find out.
 
     Logs of other trackers are runs too: those of W&B, MLflow, trackio, Lightning, Keras, Hugging Face, Ray, Ultralytics
-    and Neptune, and JSON lines. tbq recognises them by their content; `source` limits the runs to those of one writer
-    ("events" for event files, "wandb", "mlflow", …) or of several.
+    and Neptune, and the CSV and JSON lines of other training loops. tbq recognises them by their content; `source`
+    limits the runs to those of one writer ("events" for event files, "wandb", "mlflow", …) or of several.
 
     >>> tbq.open("runs")
     <tbq.LogDir 'runs': 9 runs, 10 files>

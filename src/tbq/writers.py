@@ -10,8 +10,8 @@ from tbq.arguments import bad
 
 #: Event files, and the logs of other trackers that tbq recognises.
 WRITERS = (
-    "events", "wandb", "mlflow", "trackio", "lightning", "keras", "huggingface", "ray", "ultralytics", "jsonl",
-    "neptune",
+    "events", "wandb", "mlflow", "trackio", "lightning", "keras", "huggingface", "ray", "ultralytics", "csv",
+    "jsonl", "neptune",
 )  # fmt: skip
 
 #: What `source=` takes: one name, or several.

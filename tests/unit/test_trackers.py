@@ -18,8 +18,8 @@ import tbq
 from tbq.source.formats.recognise import may_be_log
 
 TIMES = [T0, T0 + 1, T0 + 2, T0 + 3]
-UNTIMED = {"lightning", "keras", "ultralytics", "huggingface", "jsonl"}
-WITHOUT_HPARAMS = {"keras", "huggingface", "jsonl"}
+UNTIMED = {"lightning", "keras", "ultralytics", "csv", "huggingface", "jsonl"}
+WITHOUT_HPARAMS = {"keras", "csv", "huggingface", "jsonl"}
 
 
 def same(table: tbq.Table, other: tbq.Table) -> bool:
@@ -112,7 +112,7 @@ def test_all_at_once(tmp_path: Path) -> None:
 
 GROWING = {
     "wandb": [1, 6, 13, 40], "lightning": [1, 7, 30], "keras": [5, 11], "ray": [17, 90], "jsonl": [3, 30],
-    "mlflow_files": [9, 21], "ultralytics": [70, 3],
+    "mlflow_files": [9, 21], "ultralytics": [70, 3], "csv": [1],
 }  # fmt: skip
 
 
@@ -224,6 +224,23 @@ def test_an_unknown_schema(tmp_path: Path) -> None:
         ("results.csv", "model,accuracy\na,0.5\n"),
         ("dataset.csv", "epoch,x,a\n1,2,3\n"),
         ("metrics.csv", "name,value\nloss,0.5\n"),
+        (
+            "log.csv",
+            "run,tag,step,wall_time,value\n1,7,0,1.5,0.5\n",
+        ),  # exports, runs and tags named by numbers
+        ("log.csv", "run,step,loss\n1,0,0.5\n"),
+        ("log.csv", "step,run,loss\n0,1,0.5\n"),
+        ("log.csv", "group,tag,step,mean,loss\n1,7,0,1.5,0.5\n"),
+        ("log.csv", "Wall time,Step,Value\n1.5,0,0.5\n"),  # a download of TensorBoard
+        ("log.csv", "lr,batch_size,epoch,val_loss\n0.1,32,9,0.5\n"),  # the results of a sweep
+        ("log.csv", "epoch,seed,val_loss\n9,0,0.5\n"),
+        ("log.csv", "threshold,step,precision\n0.5,0,1\n"),
+        ("log.csv", "step,x,y\n0,0.5,1\n"),  # a trajectory
+        ("log.csv", "epoch,requests,errors\n1700000000,5,1\n"),  # Unix time
+        ("log.csv", "epoch,name,loss\n0,relu,0.5\n"),
+        ("log.csv", "epoch,loss,acc\n0.5,1,1\n"),
+        ("log.csv", "epoch,loss,acc\n-1,1,1\n"),
+        ("log.csv", "step,acc\n0,\n"),
         ("metrics.csv", "step,seconds\nload,0.5\n"),
         ("metrics.csv", "step,name\n1,load\n"),
         ("train.jsonl", '{"step": 1, "text": "hello"}\n'),
@@ -246,14 +263,52 @@ def test_files_that_are_no_logs(name: str, content: str, tmp_path: Path) -> None
         tbq.open(tmp_path)
 
 
-def test_event_files_come_first(tmp_path: Path) -> None:
-    path = trackers.lightning(tmp_path)
-    with tbq.SummaryWriter(path.parent) as writer:
-        writer.add_scalar("loss", 0.5, 1)
-    with pytest.warns(tbq.errors.TbqWarning, match=r"metrics\.csv: is not read: it has the same numbers"):
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("epoch,train_loss,acc\n0,1,\n", ["train_loss"]),
+        ("val_loss,loss,epoch\n1,2,0\n", ["loss", "val_loss"]),
+        ("timestamp,global_step,reward,fps\n5,0,1,9\n", ["fps", "reward"]),
+        ("epoch,step,lr,loss\n,7,0.1,2\n", ["loss", "lr"]),
+    ],
+)
+def test_logs_of_training_loops(text: str, tags: list[str], tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    log = tbq.open(tmp_path)
+    assert log.runs == ["."] and sorted({row.tag for row in log.scalars()} - {"epoch"}) == tags
+    assert tbq.open(tmp_path, source="csv").runs == ["."]
+    (tmp_path / "eval.csv").write_text(text)
+    assert tbq.open(tmp_path).runs == ["eval", "log"]
+    trackers.keras(tmp_path)
+    assert tbq.open(tmp_path, source="csv").runs == ["eval", "log"]
+
+
+def test_an_export_beside_the_log_is_not_a_run(tmp_path: Path) -> None:
+    for name in ("1", "2"):  # so the columns of runs have numbers
+        with tbq.SummaryWriter(tmp_path / name) as writer:
+            writer.add_hparams({"epoch": 3, "seed": 1}, {"hp/loss": 0.5}, run_name=".")
+            writer.log({"loss": 1.0, "val/acc": 0.5, "7": 1.0}, step=0)
+    log = tbq.open(tmp_path)
+    tables = {
+        "long": log.scalars(), "wide": log.scalars().wide(), "tags": log.tags(), "summary": log.summary(),
+        "reduce": log.reduce(by="re:.*()"), "hparams": log.hparams().wide(),
+        "compare": log.compare("1", "2"), "runs": log.sql("select * from runs"),
+    }  # fmt: skip
+    for name, table in tables.items():
+        table.write(tmp_path / f"{name}.csv")
+    log.scalars(run="1", tag="loss").wide().write(tmp_path / "curve.csv")
+    assert tbq.open(tmp_path).runs == ["1", "2"]
+
+
+@pytest.mark.parametrize(("writer", "tag"), [("lightning", "loss"), ("csv", "train_loss")])
+def test_event_files_come_first(writer: str, tag: str, tmp_path: Path) -> None:
+    path = ALL[writer][0](tmp_path)
+    with tbq.SummaryWriter(path.parent) as events:
+        events.add_scalar("loss", 0.5, 1)
+    with pytest.warns(tbq.errors.TbqWarning, match=rf"{path.name}: is not read: it has the same numbers"):
         log = tbq.open(tmp_path)
-    assert log.runs == ["lightning_logs/version_0"] and len(log.scalars()) == 1
-    assert len(tbq.open(tmp_path, source="lightning").scalars(tag="loss")) == len(STEPS)
+    assert log.runs == list(ALL[writer][1]) and len(log.scalars()) == 1
+    assert len(tbq.open(tmp_path, source=writer).scalars(tag=tag)) == len(STEPS)
     assert "TBQ307" in [each.code for each in tbq.doctor(tmp_path)]
     assert "TBQ307" not in [each.code for each in tbq.doctor(tmp_path, source="events")]
 

@@ -176,7 +176,7 @@ source_options: Decorator[Any] = _all(
         expose_value=False,
         callback=_use_writers,
         help="Read only the logs of this writer: events (event files), wandb, mlflow, trackio, lightning, keras, "
-        "huggingface, ray, ultralytics, jsonl or neptune. May be repeated.  [default: all]",
+        "huggingface, ray, ultralytics, csv, jsonl or neptune. May be repeated.  [default: all]",
     ),
     rare_option(
         "--storage",

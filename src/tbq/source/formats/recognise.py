@@ -27,13 +27,14 @@ _FORMATS = {
     "lightning": ("csv_logs", "LightningFormat", ("metrics.csv",)),
     "ultralytics": ("csv_logs", "UltralyticsFormat", ("results.csv",)),
     "keras": ("csv_logs", "KerasFormat", (".csv",)),
+    "csv": ("csv_logs", "OtherCsvFormat", (".csv",)),  # after every writer with a format of its own
     "jsonl": ("jsonl", "JsonLinesFormat", (".jsonl",)),
     "neptune": ("neptune", "NeptuneFormat", (".parquet",)),
 }
 _ENDINGS = tuple({ending for _, _, endings in _FORMATS.values() for ending in endings})
 
 #: Writers that log the same numbers as the event files beside them, if there are any.
-_BESIDE_EVENTS = ("lightning", "keras", "huggingface", "ray", "ultralytics", "jsonl")
+_BESIDE_EVENTS = ("lightning", "keras", "huggingface", "ray", "ultralytics", "jsonl", "csv")
 _CHECKPOINT = "checkpoint-"
 _DATABASES = (".db", ".sqlite", ".sqlite3")
 _PASSING = ("unreadable", "locked", "changed")  # codes of failures that say nothing about a file's content
@@ -177,7 +178,9 @@ def _recognised(path: str, writers: Collection[str]) -> tuple[list[Log], SourceE
 
     name = os.path.basename(path)
     for key, (_, _, endings) in _FORMATS.items():
-        if name.endswith(endings) and key.partition("_")[0] in writers:
+        writer = key.partition("_")[0]
+        # The other formats of CSV files come first even if they are not chosen: their logs look like those of `csv`.
+        if name.endswith(endings) and (writer in writers or ("csv" in writers and name.endswith(".csv"))):
             try:
                 logs = list(_format(key).logs(path))
             except ReplacedError:
@@ -190,7 +193,7 @@ def _recognised(path: str, writers: Collection[str]) -> tuple[list[Log], SourceE
                 reason = (failure.strerror or str(failure)).lower()
                 return [], SourceError(f"cannot be read: {reason}", path=path, code="unreadable")
             if logs:
-                return logs, None
+                return (logs if writer in writers else []), None
     return [], None
 
 
