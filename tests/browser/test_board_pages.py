@@ -129,7 +129,7 @@ def test_an_empty_directory_that_is_filled(browser: Any, page: Page, tmp_path: P
         page.page.get_by_text("No dashboards are active").first.wait_for(timeout=30_000)
         page.keep("empty")
         boards.everything(tmp_path / "logs")
-        wait_for(lambda: served.get("plugins_listing")["images"]["enabled"])
+        wait_for(lambda: "raw/a b" in served.get("runs"))  # the run that is written last
         page.page.reload(wait_until="networkidle")
         page.page.get_by_text("exact").first.wait_for(timeout=30_000)
         page.keep("filled")
