@@ -42,7 +42,8 @@ def test_a_named_file_beside_a_logdir(metrics: Path, tmp_path: Path) -> None:
 
 def test_a_file_in_a_logdir_is_a_run_if_it_is_a_log(metrics: Path) -> None:
     assert tbq.open(metrics.parent).series("train_loss").values.tolist() == [0.5, 0.1234567890123]
-    metrics.rename(metrics.with_name("table.csv"))
+    metrics.unlink()
+    metrics.with_name("table.csv").write_text("step,x\n0,1\n1,2\n")
     with pytest.raises(SourceError, match="no event files here"):
         tbq.open(metrics.parent)
 

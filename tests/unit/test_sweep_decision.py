@@ -108,5 +108,5 @@ def test_watch_shows_curves_first(runs: Path) -> None:
         feed = Feed(follower)
         while model.left or not model.loaded:
             model.take(feed.poll())
-    assert model.tags == ["train/loss", "val/loss", "hparam/val_loss"]
-    assert model.value_tags == ["train/loss"]
+    assert model.tags == ["val/loss", "train/loss", "hparam/val_loss"]
+    assert model.value_tags == ["val/loss"]
