@@ -130,8 +130,8 @@ void CsvReader::add_row(const std::vector<std::string_view>& cells) {
   }
 }
 
-// Reads a quoted cell that begins at `at`. Its text without the quotes; none if it is not quoted, and nothing
-// either if that is not known yet: then `at` is beyond the text.
+// Returns the text of the quoted cell that begins at `at`, without its quotes. Returns nothing if the cell is
+// not quoted, or if more text is needed to tell; in that case it moves `at` beyond the text.
 std::optional<std::string> CsvReader::quoted(std::string_view text, size_t& at) {
   std::string content;
   size_t from = at + 1;

@@ -415,7 +415,7 @@ def test_a_table_with_texts(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::tbq.errors.TbqWarning")
 def test_cells_that_columns_do_not_agree_on(tmp_path: Path) -> None:
-    """A cell means the same whatever its column holds; a blank time is no time; a stray quote hides few rows."""
+    """A cell means the same whatever its column holds. A blank time is NaN. A stray quote hides few rows."""
     rows = ["0,5,0x10", f"1,,{10**400}", '2,7,"0.5"', '3,8,"stray', *("4,9,0.25" for _ in range(600))]
     (tmp_path / "metrics.csv").write_text("\n".join(["step,timestamp,loss", *rows, ""]))
     log = tbq.open(tmp_path)
